@@ -1,0 +1,1 @@
+//! Second moments of rows: covariance and Gram matrices.

@@ -1,0 +1,1 @@
+//! Eigenproblems and factorisations.

@@ -1,0 +1,228 @@
+//! What the core reads: `f32` or `f64` matrices with any non-negative strides, borrowed as one slice.
+//!
+//! A view keeps the slice that holds the matrix, so that a hot loop gets each contiguous row back as a slice without
+//! `unsafe`; nalgebra's own views cannot give one back (and iterate zero strides wrongly). Owned matrices are nalgebra's.
+
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use std::ops::Range;
+
+/// `f32` or `f64`.
+pub trait Element: Pod + Send + Sync + PartialOrd + std::fmt::Debug + Into<f64> + 'static {
+    /// Machine epsilon, as `f64`.
+    const EPSILON: f64;
+    /// Smallest positive normal number, as `f64`.
+    const MIN_POSITIVE: f64;
+    /// Largest finite number, as `f64`.
+    const MAX: f64;
+    /// Whether this is `f64`.
+    const DOUBLE: bool;
+
+    /// Rounds to the nearest value of this type.
+    fn of(x: f64) -> Self;
+}
+
+impl Element for f32 {
+    const EPSILON: f64 = f32::EPSILON as f64;
+    const MIN_POSITIVE: f64 = f32::MIN_POSITIVE as f64;
+    const MAX: f64 = f32::MAX as f64;
+    const DOUBLE: bool = false;
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)]
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+}
+
+impl Element for f64 {
+    const EPSILON: f64 = f64::EPSILON;
+    const MIN_POSITIVE: f64 = f64::MIN_POSITIVE;
+    const MAX: f64 = f64::MAX;
+    const DOUBLE: bool = true;
+
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        x
+    }
+}
+
+/// A borrowed rows x cols matrix: entry (i, j) is `data[i * row_stride + j * col_stride]`.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixView<'a, T> {
+    data: &'a [T],
+    rows: usize,
+    cols: usize,
+    row_stride: usize,
+    col_stride: usize,
+}
+
+impl<'a, T: Element> MatrixView<'a, T> {
+    /// A row-major matrix.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when `data` does not hold exactly rows x cols values.
+    pub fn new(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
+        match rows.checked_mul(cols) {
+            Some(len) if len == data.len() => Ok(Self { data, rows, cols, row_stride: cols, col_stride: 1 }),
+            len => Err(Error::Shape { what: "data", found: data.len(), wanted: len.unwrap_or(usize::MAX) }),
+        }
+    }
+
+    /// A matrix with any strides, in elements.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the last entry lies outside `data`.
+    pub fn with_strides(
+        data: &'a [T],
+        (rows, cols): (usize, usize),
+        (row_stride, col_stride): (usize, usize),
+    ) -> Result<Self> {
+        let wanted = span((rows, cols), (row_stride, col_stride)).unwrap_or(usize::MAX);
+        if data.len() < wanted {
+            return Err(Error::Shape { what: "data", found: data.len(), wanted });
+        }
+        Ok(Self { data, rows, cols, row_stride, col_stride })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Entry (i, j), widened. Both must be inside the matrix.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        self.data[i * self.row_stride + j * self.col_stride].into()
+    }
+
+    /// The rows in `range`, which must lie inside the matrix.
+    #[must_use]
+    pub fn rows_in(&self, range: Range<usize>) -> Self {
+        let data = if self.cols == 0 || range.is_empty() { &[] } else { &self.data[range.start * self.row_stride..] };
+        Self { data, rows: range.len(), ..*self }
+    }
+
+    /// The same memory with rows and columns exchanged.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let Self { data, rows, cols, row_stride, col_stride } = *self;
+        Self { data, rows: cols, cols: rows, row_stride: col_stride, col_stride: row_stride }
+    }
+
+    /// Row `i` where the rows are contiguous.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, i: usize) -> Option<&'a [T]> {
+        let start = i * self.row_stride;
+        if self.col_stride == 1 || self.cols <= 1 { self.data.get(start..start + self.cols) } else { None }
+    }
+
+    /// Whether every [`row`](Self::row) is a slice.
+    #[must_use]
+    pub fn has_contiguous_rows(&self) -> bool {
+        self.col_stride == 1 || self.cols <= 1
+    }
+
+    /// Whether every column is a slice.
+    #[must_use]
+    pub fn has_contiguous_cols(&self) -> bool {
+        self.row_stride == 1 || self.rows <= 1
+    }
+
+    /// All values as one row-major slice, where they are stored so.
+    #[must_use]
+    pub fn as_slice(&self) -> Option<&'a [T]> {
+        let dense = self.rows <= 1 || self.row_stride == self.cols;
+        if dense && self.has_contiguous_rows() { self.data.get(..self.rows * self.cols) } else { None }
+    }
+
+    /// Copies the rows in `range` to `out`, row-major. `out` must hold them.
+    pub fn copy_rows(&self, range: Range<usize>, out: &mut [T]) {
+        let cols = self.cols;
+        if cols == 0 {
+            return;
+        }
+        if self.has_contiguous_rows() {
+            for (i, line) in range.zip(out.chunks_exact_mut(cols)) {
+                line.copy_from_slice(&self.data[i * self.row_stride..][..cols]);
+            }
+            return;
+        }
+        // Column by column in the memory's own order: reads run along the shorter stride.
+        let rows = range.len();
+        for j in 0..cols {
+            for r in 0..rows {
+                out[r * cols + j] = self.data[(range.start + r) * self.row_stride + j * self.col_stride];
+            }
+        }
+    }
+
+    /// Whether every value is finite, and if not, whether a NaN is among them.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] naming `what`.
+    pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        let (mut nan, mut bad) = (false, false);
+        for i in 0..self.rows {
+            for j in 0..self.cols {
+                let x = self.at(i, j);
+                bad |= !x.is_finite();
+                nan |= x.is_nan();
+            }
+        }
+        if bad { Err(Error::NotFinite { what, nan }) } else { Ok(()) }
+    }
+}
+
+/// Number of elements between the first and the last entry, both included; `None` when it overflows.
+#[must_use]
+pub fn span((rows, cols): (usize, usize), (row_stride, col_stride): (usize, usize)) -> Option<usize> {
+    if rows == 0 || cols == 0 {
+        return Some(0);
+    }
+    let down = (rows - 1).checked_mul(row_stride)?;
+    let across = (cols - 1).checked_mul(col_stride)?;
+    down.checked_add(across)?.checked_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_reach_the_same_entries() {
+        let data: Vec<f64> = (0..12).map(f64::from).collect();
+        let c = MatrixView::new(&data, 3, 4).unwrap();
+        let f = MatrixView::with_strides(&data, (4, 3), (1, 4)).unwrap();
+        assert_eq!(c.at(2, 1), f.at(1, 2));
+        assert_eq!(c.row(1), Some(&data[4..8]));
+        assert_eq!(f.row(1), None);
+        let mut out = vec![0.0; 6];
+        f.copy_rows(1..3, &mut out);
+        assert_eq!(out, [1.0, 5.0, 9.0, 2.0, 6.0, 10.0]);
+        assert_eq!(c.rows_in(1..3).at(0, 0), 4.0);
+        assert!(MatrixView::with_strides(&data, (4, 4), (1, 4)).is_err());
+    }
+
+    #[test]
+    fn a_zero_stride_repeats_the_row() {
+        let data = [1.0f32, 2.0];
+        let x = MatrixView::with_strides(&data, (5, 2), (0, 1)).unwrap();
+        assert_eq!(x.row(4), Some(&data[..]));
+    }
+
+    #[test]
+    fn the_kind_of_bad_value_is_told() {
+        let x = MatrixView::new(&[1.0, f64::INFINITY], 1, 2).unwrap();
+        assert_eq!(x.check_finite("X"), Err(Error::NotFinite { what: "X", nan: false }));
+    }
+}

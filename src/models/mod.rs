@@ -1,0 +1,1 @@
+//! One file per model: means, matrix, eigenproblem, signs, attributes.

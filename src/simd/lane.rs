@@ -1,0 +1,141 @@
+//! `f32` and `f64` seen through pulp: the operations the hot loops need, under one name each.
+
+use crate::matrix::Element;
+use bytemuck::{Pod, cast_slice};
+use pulp::Simd;
+use std::ops::{Add, Mul, Sub};
+
+/// An element type together with its vectors.
+pub trait Lane: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// A full vector of this type.
+    type V<S: Simd>: Pod + Send + Sync;
+
+    /// Every lane `x`.
+    fn splat<S: Simd>(simd: S, x: Self) -> Self::V<S>;
+    /// a b + c, fused where the instruction set can.
+    fn fma<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>, c: Self::V<S>) -> Self::V<S>;
+    /// a + b
+    fn vadd<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// a - b
+    fn vsub<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// a b
+    fn vmul<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// Sum of the lanes.
+    fn sum<S: Simd>(simd: S, a: Self::V<S>) -> Self;
+    /// The full vectors of a slice, and what is left.
+    fn vectors<S: Simd>(x: &[Self]) -> (&[Self::V<S>], &[Self]);
+    /// The full vectors of a slice, and what is left, to write.
+    fn vectors_mut<S: Simd>(x: &mut [Self]) -> (&mut [Self::V<S>], &mut [Self]);
+    /// Fewer elements than a vector holds, padded with zeros.
+    fn partial<S: Simd>(simd: S, x: &[Self]) -> Self::V<S>;
+    /// Writes the first lanes to fewer elements than a vector holds.
+    fn put<S: Simd>(simd: S, x: &mut [Self], v: Self::V<S>);
+    /// total += x, widened to `f64`; `total` holds as many elements as `x`.
+    fn flush<S: Simd>(simd: S, x: &[Self::V<S>], total: &mut [f64]);
+
+    /// Elements in a vector.
+    #[inline(always)]
+    #[must_use]
+    fn lanes<S: Simd>() -> usize {
+        size_of::<Self::V<S>>() / size_of::<Self>()
+    }
+}
+
+macro_rules! lane {
+    ($t:ty, $v:ident, $splat:ident, $fma:ident, $add:ident, $sub:ident, $mul:ident, $sum:ident, $as:ident, $as_mut:ident,
+     $load:ident, $store:ident, $flush:ident) => {
+        impl Lane for $t {
+            type V<S: Simd> = S::$v;
+
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, x: Self) -> S::$v {
+                simd.$splat(x)
+            }
+            #[inline(always)]
+            fn fma<S: Simd>(simd: S, a: S::$v, b: S::$v, c: S::$v) -> S::$v {
+                simd.$fma(a, b, c)
+            }
+            #[inline(always)]
+            fn vadd<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn vsub<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$sub(a, b)
+            }
+            #[inline(always)]
+            fn vmul<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$mul(a, b)
+            }
+            #[inline(always)]
+            fn sum<S: Simd>(simd: S, a: S::$v) -> Self {
+                simd.$sum(a)
+            }
+            #[inline(always)]
+            fn vectors<S: Simd>(x: &[Self]) -> (&[S::$v], &[Self]) {
+                S::$as(x)
+            }
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(x: &mut [Self]) -> (&mut [S::$v], &mut [Self]) {
+                S::$as_mut(x)
+            }
+            #[inline(always)]
+            fn partial<S: Simd>(simd: S, x: &[Self]) -> S::$v {
+                simd.$load(x)
+            }
+            #[inline(always)]
+            fn put<S: Simd>(simd: S, x: &mut [Self], v: S::$v) {
+                simd.$store(x, v);
+            }
+            #[inline(always)]
+            fn flush<S: Simd>(simd: S, x: &[S::$v], total: &mut [f64]) {
+                $flush(simd, x, total);
+            }
+        }
+    };
+}
+
+lane!(
+    f32,
+    f32s,
+    splat_f32s,
+    mul_add_e_f32s,
+    add_f32s,
+    sub_f32s,
+    mul_f32s,
+    reduce_sum_f32s,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    partial_load_f32s,
+    partial_store_f32s,
+    flush_f32
+);
+lane!(
+    f64,
+    f64s,
+    splat_f64s,
+    mul_add_e_f64s,
+    add_f64s,
+    sub_f64s,
+    mul_f64s,
+    reduce_sum_f64s,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    partial_load_f64s,
+    partial_store_f64s,
+    flush_f64
+);
+
+#[inline(always)]
+fn flush_f32<S: Simd>(_: S, x: &[S::f32s], total: &mut [f64]) {
+    for (t, &x) in total.iter_mut().zip(cast_slice::<_, f32>(x)) {
+        *t += f64::from(x);
+    }
+}
+
+#[inline(always)]
+fn flush_f64<S: Simd>(simd: S, x: &[S::f64s], total: &mut [f64]) {
+    for (t, &x) in S::as_mut_simd_f64s(total).0.iter_mut().zip(x) {
+        *t = simd.add_f64s(*t, x);
+    }
+}

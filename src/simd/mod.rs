@@ -1,0 +1,10 @@
+//! The hot loops, each written once over [`pulp::Simd`] (scalar, AVX2, AVX-512, NEON) and chosen at run time.
+//!
+//! A hot loop is a struct of its arguments that implements [`pulp::WithSimd`], run by [`run`]. Helpers that take `simd`
+//! are `#[inline(always)] fn`, never closures: a closure loses the target features (7 times slower).
+
+mod lane;
+mod level;
+
+pub use lane::Lane;
+pub use level::{Level, level, run, run_at};

@@ -1,0 +1,177 @@
+//! prinax's own threads: pools that survive a fork, a team that splits work at fixed places, and a flag that stops it.
+//!
+//! rayon's global pool deadlocks in a forked child, whose threads do not exist. Pools here are leaked and found by
+//! (process id, size), so a child makes its own and never touches its parent's.
+
+use crate::error::{Error, Result};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::env;
+use std::num::NonZero;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+/// How often a waiting caller looks for Ctrl-C: well under a human's patience, far above the cost of looking.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The size set by [`set_num_threads`]; 0 = not set.
+static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The threads that share one computation, and the flag that ends it early.
+///
+/// Work is always cut into the same pieces, and their results come back in the same order, so the number of threads
+/// never shows in a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Team<'a> {
+    threads: usize,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Team<'a> {
+    /// The calling thread alone, which nobody stops: for small work.
+    #[must_use]
+    pub fn solo() -> Self {
+        Self { threads: 1, stop: None }
+    }
+
+    /// `threads` threads of the pool the caller is in (see [`in_pool`]).
+    #[must_use]
+    pub fn new(threads: usize, stop: &'a AtomicBool) -> Self {
+        Self { threads, stop: Some(stop) }
+    }
+
+    /// How many threads work at once. Only for deciding how much scratch to keep, never for how to split.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Called between pieces of work of a few milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once the caller has asked to stop.
+    pub fn check(&self) -> Result<()> {
+        let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// `job` of every item, results in the order of the items. Pieces should last at least some 10 us each.
+    pub fn map<I: Send, R: Send>(&self, items: Vec<I>, job: impl Fn(I) -> R + Sync + Send) -> Vec<R> {
+        if self.threads == 1 || items.len() <= 1 {
+            return items.into_iter().map(job).collect();
+        }
+        items.into_par_iter().with_max_len(1).map(job).collect()
+    }
+}
+
+/// Sets the size of prinax's pool for this process; `None` returns to the environment's choice.
+pub fn set_num_threads(threads: Option<NonZero<usize>>) {
+    CHOSEN.store(threads.map_or(0, NonZero::get), Ordering::Relaxed);
+}
+
+/// The size of prinax's pool: [`set_num_threads`], else `PRINAX_NUM_THREADS`, else `OMP_NUM_THREADS`, else the CPUs this
+/// process may use (affinity and cgroup quota counted).
+#[must_use]
+pub fn num_threads() -> usize {
+    match CHOSEN.load(Ordering::Relaxed) {
+        0 => from_environment("PRINAX_NUM_THREADS")
+            .or_else(|| from_environment("OMP_NUM_THREADS"))
+            .unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get)),
+        chosen => chosen,
+    }
+}
+
+/// A positive number in `name`; OpenMP allows a list by nesting level, of which the first counts.
+fn from_environment(name: &str) -> Option<usize> {
+    env::var(name).ok()?.split(',').next()?.trim().parse().ok().filter(|&n| n > 0)
+}
+
+/// Runs `work` in the pool of `threads` threads, where [`Team::map`] spreads over them, while the calling thread waits
+/// and calls `poll` every 50 ms. `poll` may set the flag that `work` reads. A panic in `work` is raised again here.
+pub fn in_pool<R: Send>(threads: usize, mut poll: impl FnMut(), work: impl FnOnce() -> R + Send) -> R {
+    let Some(pool) = pool(threads) else {
+        return work(); // no thread can be started: the calling thread does it all
+    };
+    let (send, receive) = sync_channel(1);
+    let result = pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            let _ = send.send(work());
+        });
+        loop {
+            match receive.recv_timeout(POLL) {
+                Ok(result) => return Some(result),
+                Err(RecvTimeoutError::Timeout) => poll(),
+                Err(RecvTimeoutError::Disconnected) => return None, // `work` panicked: the scope raises it again
+            }
+        }
+    });
+    match result {
+        Some(result) => result,
+        None => unreachable!("the scope has raised the panic that closed the channel"),
+    }
+}
+
+/// One pool of the list of all pools ever made, newest first.
+struct Entry {
+    process: u32,
+    threads: usize,
+    pool: ThreadPool,
+    next: *const Entry,
+}
+
+/// The pool of this process with `threads` threads; `None` when the system refuses to start them.
+///
+/// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever.
+#[allow(unsafe_code)]
+fn pool(threads: usize) -> Option<&'static ThreadPool> {
+    static NEWEST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+    let process = std::process::id();
+    let mut at = NEWEST.load(Ordering::Acquire).cast_const();
+    let newest = at;
+    // SAFETY: entries are leaked and never changed after `store`, which published them with Release.
+    while let Some(entry) = unsafe { at.as_ref() } {
+        if entry.process == process && entry.threads == threads {
+            return Some(&entry.pool);
+        }
+        at = entry.next;
+    }
+    let name = |i| format!("prinax-{i}");
+    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+    let entry: &'static mut Entry = Box::leak(Box::new(Entry { process, threads, pool, next: newest }));
+    // Two threads at once: one entry drops out of the list, its pool still works for the caller that holds it.
+    NEWEST.store(entry, Ordering::Release);
+    Some(&entry.pool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_for_any_team() {
+        let stop = AtomicBool::new(false);
+        let squares: Vec<usize> = (0..100).map(|i| i * i).collect();
+        for threads in [1, 2, 5] {
+            let got = in_pool(threads, || (), || Team::new(threads, &stop).map((0..100).collect(), |i: usize| i * i));
+            assert_eq!(got, squares);
+        }
+    }
+
+    #[test]
+    fn the_flag_ends_the_work() {
+        let stop = AtomicBool::new(false);
+        let team = Team::new(2, &stop);
+        assert!(team.check().is_ok());
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(team.check(), Err(Error::Interrupted));
+    }
+
+    #[test]
+    #[should_panic(expected = "seven")]
+    fn a_panic_in_the_pool_reaches_the_caller() {
+        in_pool(2, || (), || panic!("seven"));
+    }
+}
