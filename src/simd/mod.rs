@@ -5,6 +5,8 @@
 
 mod lane;
 mod level;
+mod rows;
 
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};
+pub use rows::Centered;
