@@ -3,6 +3,7 @@
 //! A hot loop is a struct of its arguments that implements [`pulp::WithSimd`], run by [`run`]. Helpers that take `simd`
 //! are `#[inline(always)] fn`, never closures: a closure loses the target features (7 times slower).
 
+pub mod affine;
 mod lane;
 mod level;
 mod rows;

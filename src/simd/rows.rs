@@ -2,7 +2,9 @@
 
 use super::{Lane, run};
 use crate::matrix::MatrixView;
+use bytemuck::try_cast_slice;
 use pulp::{Simd, WithSimd};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// `(x_ij - mean_j) factor_j`, read from `x` where it lies.
@@ -10,31 +12,44 @@ use std::ops::Range;
 /// `f32` data subtract the `f64` mean as a high and a low part, so an offset costs no digits. Factors that are powers of
 /// two keep data of any unit inside the range where products neither overflow nor vanish.
 #[derive(Clone, Debug)]
-pub struct Centered<'a, T> {
+pub struct Centered<'a, T: Clone> {
     x: MatrixView<'a, T>,
-    mean: Vec<f64>,
-    factor: Option<Vec<f64>>,
-    parts: Parts<T>,
+    mean: &'a [f64],
+    factor: Option<&'a [f64]>,
+    parts: Parts<'a, T>,
 }
 
-/// Mean and factor in the element type: `mean = high + low` to twice its precision.
+/// Mean and factor in the element type: `mean = high + low` to twice its precision (`low` is empty for `f64`).
 #[derive(Clone, Debug)]
-struct Parts<T> {
-    high: Vec<T>,
+struct Parts<'a, T: Clone> {
+    high: Cow<'a, [T]>,
     low: Vec<T>,
-    factor: Vec<T>,
+    factor: Cow<'a, [T]>,
+}
+
+impl<'a, T: Lane> Parts<'a, T> {
+    fn new(mean: &'a [f64], factor: &'a [f64]) -> Self {
+        let high: Cow<[T]> = narrowed(mean);
+        let low =
+            if T::DOUBLE { Vec::new() } else { mean.iter().zip(&*high).map(|(&m, &h)| T::of(m - h.into())).collect() };
+        Self { high, low, factor: narrowed(factor) }
+    }
+}
+
+/// The values in the element type: themselves for `f64`.
+fn narrowed<T: Lane>(x: &[f64]) -> Cow<'_, [T]> {
+    match try_cast_slice(x) {
+        Ok(same) if T::DOUBLE => Cow::Borrowed(same),
+        _ => Cow::Owned(x.iter().map(|&x| T::of(x)).collect()),
+    }
 }
 
 impl<'a, T: Lane> Centered<'a, T> {
     /// `mean` and `factor` hold one value a column (none: every factor is 1).
     #[must_use]
-    pub fn new(x: MatrixView<'a, T>, mean: &[f64], factor: Option<&[f64]>) -> Self {
+    pub fn new(x: MatrixView<'a, T>, mean: &'a [f64], factor: Option<&'a [f64]>) -> Self {
         debug_assert!(mean.len() == x.cols() && factor.is_none_or(|f| f.len() == x.cols()));
-        let high: Vec<T> = mean.iter().map(|&m| T::of(m)).collect();
-        let low = mean.iter().zip(&high).map(|(&m, &h)| T::of(m - h.into())).collect();
-        let narrow = factor.unwrap_or_default().iter().map(|&f| T::of(f)).collect();
-        let parts = Parts { high, low, factor: narrow };
-        Self { x, mean: mean.to_vec(), factor: factor.map(<[f64]>::to_vec), parts }
+        Self { x, mean, factor, parts: Parts::new(mean, factor.unwrap_or_default()) }
     }
 
     /// Number of rows.
@@ -57,17 +72,17 @@ impl<'a, T: Lane> Centered<'a, T> {
 
     /// The mean that is subtracted.
     #[must_use]
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
+    pub fn mean(&self) -> &'a [f64] {
+        self.mean
     }
 
     /// The factors, where there are any.
     #[must_use]
-    pub fn factor(&self) -> Option<&[f64]> {
-        self.factor.as_deref()
+    pub fn factor(&self) -> Option<&'a [f64]> {
+        self.factor
     }
 
-    /// High and low part of the mean in the element type (the low part of `f64` is zero).
+    /// High and low part of the mean in the element type (the low part of `f64` is zero, given as an empty slice).
     #[must_use]
     pub fn mean_parts(&self) -> (&[T], &[T]) {
         (&self.parts.high, &self.parts.low)
@@ -96,8 +111,8 @@ impl<'a, T: Lane> Centered<'a, T> {
                 Some(row) => row.iter().zip(&mut *line).for_each(|(&x, out)| *out = x.into()),
                 None => line.iter_mut().enumerate().for_each(|(j, out)| *out = self.x.at(i, j)),
             }
-            line.iter_mut().zip(&self.mean).for_each(|(x, m)| *x -= m);
-            if let Some(factor) = &self.factor {
+            line.iter_mut().zip(self.mean).for_each(|(x, m)| *x -= m);
+            if let Some(factor) = self.factor {
                 line.iter_mut().zip(factor).for_each(|(x, f)| *x *= f);
             }
         }
@@ -105,8 +120,8 @@ impl<'a, T: Lane> Centered<'a, T> {
 }
 
 /// rows = ((rows - high) - low) * factor, in place.
-struct Shift<'a, T> {
-    parts: &'a Parts<T>,
+struct Shift<'a, T: Clone> {
+    parts: &'a Parts<'a, T>,
     rows: &'a mut [T],
 }
 
@@ -118,7 +133,7 @@ impl<T: Lane> WithSimd for Shift<'_, T> {
         let Parts { high, low, factor } = self.parts;
         for row in self.rows.chunks_exact_mut(high.len()) {
             subtract(simd, row, high);
-            if !T::DOUBLE {
+            if !low.is_empty() {
                 subtract(simd, row, low);
             }
             if !factor.is_empty() {
@@ -159,12 +174,13 @@ mod tests {
         // 10^6 + j/16 is exact in f32; the mean 10^6 + 0.53125 + 2^-20 is not.
         let data: Vec<f32> = (0..6).map(|j| 1e6 + j as f32 / 16.0).collect();
         let mean = 1e6 + 0.53125 + f64::from(2f32.powi(-20));
-        let rows = Centered::new(MatrixView::new(&data, 2, 3).unwrap(), &[mean; 3], Some(&[0.5; 3]));
+        let mean = [mean; 3];
+        let rows = Centered::new(MatrixView::new(&data, 2, 3).unwrap(), &mean, Some(&[0.5; 3]));
         let (mut out, mut wide) = ([0f32; 6], [0f64; 6]);
         rows.pack(0..2, &mut out);
         rows.pack_wide(0..2, &mut wide);
         for j in 0..6 {
-            let right = 0.5 * (1e6 + j as f64 / 16.0 - mean);
+            let right = 0.5 * (1e6 + j as f64 / 16.0 - mean[0]);
             assert_eq!(wide[j], right);
             assert!((f64::from(out[j]) - right).abs() <= f64::from(f32::EPSILON) * right.abs());
         }

@@ -1,0 +1,168 @@
+//! Z = (Xc) W' for rows centred in registers and a k x d matrix W: the projection, one row or many.
+//!
+//! Each block of rows is centred once into a scratch line that stays in the first cache; scores are then dot products
+//! along d with one accumulator each, in the same order for any number of rows, so one row alone gives the same bits as
+//! that row of a batch.
+
+use super::{Centered, Lane, run};
+use pulp::{Simd, WithSimd};
+use std::array::from_fn;
+use std::ops::Range;
+
+/// Rows of a block of a batch: with 4 components 12 accumulators, which leaves registers for the loads on 16.
+const ROWS: usize = 3;
+/// Components of a tile of a batch.
+const COMPONENTS: usize = 4;
+/// Components of a tile for one row: enough independent sums to hide the latency of an addition.
+const ALONE: usize = 10;
+
+/// Writes the scores of the rows in `range` to `out` (rows x k, row-major). `w` holds k rows of d.
+pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut [T]) {
+    let (d, rows) = (x.cols(), range.len());
+    let k = w.len().checked_div(d).unwrap_or(0);
+    debug_assert!(w.len() == k * d && out.len() == k * rows);
+    let mut scratch = vec![T::of(0.0); ROWS.min(rows) * d];
+    let mut start = range.start;
+    for out in out.chunks_mut((ROWS * k).max(1)) {
+        let block = out.len() / k;
+        let lines = &mut scratch[..block * d];
+        x.pack(start..start + block, lines);
+        run(Scores { lines, w, d, out });
+        start += block;
+    }
+}
+
+/// One block: out[r][c] = lines[r] . w[c].
+struct Scores<'a, T> {
+    lines: &'a [T],
+    w: &'a [T],
+    d: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Scores<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { lines, w, d, out } = self;
+        if d == 0 {
+            out.fill(T::of(0.0));
+            return;
+        }
+        match lines.len() / d {
+            3 => tiles::<T, S, 3, COMPONENTS>(simd, lines, w, d, out),
+            2 => tiles::<T, S, 2, COMPONENTS>(simd, lines, w, d, out),
+            _ => tiles::<T, S, 1, ALONE>(simd, lines, w, d, out),
+        }
+    }
+}
+
+/// All components, `B` at a time, then one at a time.
+#[inline(always)]
+fn tiles<T: Lane, S: Simd, const R: usize, const B: usize>(simd: S, lines: &[T], w: &[T], d: usize, out: &mut [T]) {
+    let k = w.len() / d;
+    let mut blocks = w.chunks_exact(B * d);
+    let mut c = 0;
+    for block in &mut blocks {
+        tile::<T, S, R, B>(simd, lines, block, d, &mut out[c..], k);
+        c += B;
+    }
+    for line in blocks.remainder().chunks_exact(d) {
+        tile::<T, S, R, 1>(simd, lines, line, d, &mut out[c..], k);
+        c += 1;
+    }
+}
+
+/// `R` rows times `B` components; the score of row r and component b goes to out[r k + b].
+#[inline(always)]
+fn tile<T: Lane, S: Simd, const R: usize, const B: usize>(
+    simd: S,
+    x: &[T],
+    w: &[T],
+    d: usize,
+    out: &mut [T],
+    k: usize,
+) {
+    let full = d / T::lanes::<S>();
+    let rows: [&[T]; R] = from_fn(|r| &x[r * d..][..d]);
+    let components: [&[T]; B] = from_fn(|b| &w[b * d..][..d]);
+    let row_vectors = rows.map(|row| &T::vectors::<S>(row).0[..full]);
+    let component_vectors = components.map(|line| &T::vectors::<S>(line).0[..full]);
+    let mut sums = [[T::splat(simd, T::of(0.0)); B]; R];
+    for i in 0..full {
+        for b in 0..B {
+            let v = component_vectors[b][i];
+            for r in 0..R {
+                sums[r][b] = T::fma(simd, row_vectors[r][i], v, sums[r][b]);
+            }
+        }
+    }
+    let tail = full * T::lanes::<S>();
+    if tail < d {
+        for b in 0..B {
+            let v = T::partial(simd, &components[b][tail..]);
+            for r in 0..R {
+                sums[r][b] = T::fma(simd, T::partial(simd, &rows[r][tail..]), v, sums[r][b]);
+            }
+        }
+    }
+    for r in 0..R {
+        for b in 0..B {
+            out[r * k + b] = T::sum(simd, sums[r][b]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::MatrixView;
+    use crate::simd::{Level, run_at};
+
+    fn numbers(len: usize, seed: u64) -> Vec<f64> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 40) as f64) / f64::from(1 << 24) - 0.5
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn every_level_agrees_with_the_plain_sum() {
+        for (rows, d, k) in [(1, 1, 1), (1, 100, 10), (2, 7, 5), (3, 33, 9), (1, 784, 23)] {
+            let (lines, w) = (numbers(rows * d, 1), numbers(k * d, 2));
+            for level in Level::available() {
+                let mut out = vec![0.0; rows * k];
+                run_at(level, Scores { lines: &lines, w: &w, d, out: &mut out }).unwrap();
+                for (i, got) in out.iter().enumerate() {
+                    let (x, w) = (&lines[i / k * d..][..d], &w[i % k * d..][..d]);
+                    let right: f64 = x.iter().zip(w).map(|(x, w)| x * w).sum();
+                    assert!((got - right).abs() <= d as f64 * f64::EPSILON, "{level:?} {rows} {d} {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_alone_gives_the_bits_of_the_batch() {
+        let (n, d, k) = (8, 37, 13);
+        let (data, w, mean) = (numbers(n * d, 3), numbers(k * d, 4), numbers(d, 5));
+        let x = Centered::new(MatrixView::new(&data, n, d).unwrap(), &mean, None);
+        let mut batch = vec![0.0; n * k];
+        project(&x, 0..n, &w, &mut batch);
+        for i in 0..n {
+            let mut alone = vec![0.0; k];
+            project(&x, i..i + 1, &w, &mut alone);
+            assert_eq!(alone, batch[i * k..][..k]);
+        }
+    }
+
+    #[test]
+    fn empty_shapes_are_fine() {
+        let x = Centered::new(MatrixView::<f32>::new(&[1.0, 2.0], 1, 2).unwrap(), &[0.0; 2], None);
+        project(&x, 0..1, &[], &mut []);
+        project(&x, 0..0, &[1.0, 2.0], &mut []);
+    }
+}
