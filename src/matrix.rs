@@ -111,6 +111,13 @@ impl<'a, T: Element> MatrixView<'a, T> {
         Self { data, rows: range.len(), ..*self }
     }
 
+    /// The columns in `range`, which must lie inside the matrix.
+    #[must_use]
+    pub fn columns_in(&self, range: Range<usize>) -> Self {
+        let data = if self.rows == 0 || range.is_empty() { &[] } else { &self.data[range.start * self.col_stride..] };
+        Self { data, cols: range.len(), ..*self }
+    }
+
     /// The same memory with rows and columns exchanged.
     #[must_use]
     pub fn transpose(&self) -> Self {

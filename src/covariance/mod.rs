@@ -1,1 +1,5 @@
 //! Second moments of rows: covariance and Gram matrices.
+
+mod columns;
+
+pub use columns::Columns;

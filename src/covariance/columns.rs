@@ -1,0 +1,282 @@
+//! Mean and centred sum of squares of each column in one read and O(d) memory: for the roads that never form a
+//! d x d matrix.
+//!
+//! Chunks of rows are shifted by the mean of their first rows and put into power-of-two units, so that neither an offset
+//! nor a unit of 1e200 costs a digit; chunks merge by Chan, Golub and LeVeque (1983).
+
+use crate::error::Result;
+use crate::matrix::MatrixView;
+use crate::simd::{Lane, run};
+use crate::threads::Team;
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// Rows of a chunk: the pilot of [`PILOT_ROWS`] of them leaves at most their ratio, 16, of the digits' last bits.
+const CHUNK_ROWS: usize = 4096;
+/// Rows whose mean is the pilot of their chunk.
+const PILOT_ROWS: usize = 256;
+/// Columns of a piece of work: its running sums stay in the first cache.
+const BLOCK_COLS: usize = 1024;
+/// Rows accumulated in the element type before they are added up in `f64`.
+const FLUSH_ROWS: usize = 128;
+
+/// First and second moments of each column.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// Number of rows.
+    pub count: usize,
+    /// Column means.
+    pub mean: Vec<f64>,
+    /// sum_i (x_ij - mean_j)^2 / 4^exponent_j
+    pub squares: Vec<f64>,
+    /// Binary exponent of each column's unit.
+    pub exponents: Vec<i32>,
+}
+
+impl Columns {
+    /// Reads `x` once (twice where the first rows of a column mislead about its unit). `center` off takes the moments
+    /// about 0.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotFinite`] naming X, [`crate::Error::Interrupted`].
+    pub fn of<T: Lane>(x: MatrixView<T>, center: bool, team: &Team) -> Result<Self> {
+        let guess = Self::pass(x, center, None, team)?;
+        if guess.squares.iter().zip(&guess.mean).all(|(s, m)| s.is_finite() && m.is_finite()) && !guess.vanished() {
+            return Ok(guess);
+        }
+        x.check_finite("X")?;
+        let exponents = exponents_of(x, team);
+        Self::pass(x, center, Some(&exponents), team)
+    }
+
+    /// Whether the squares of some column fell below the normal numbers though its values did not.
+    fn vanished(&self) -> bool {
+        let mut columns = self.squares.iter().zip(&self.mean);
+        columns.any(|(&s, &m)| s < f64::MIN_POSITIVE / f64::EPSILON && (s > 0.0 || (m != 0.0 && m.abs() < SMALL_MEAN)))
+    }
+
+    fn pass<T: Lane>(x: MatrixView<T>, center: bool, exponents: Option<&[i32]>, team: &Team) -> Result<Self> {
+        let (n, d) = (x.rows(), x.cols());
+        let blocks: Vec<Range<usize>> = (0..d).step_by(BLOCK_COLS).map(|j| j..d.min(j + BLOCK_COLS)).collect();
+        let chunks: Vec<Range<usize>> = (0..n).step_by(CHUNK_ROWS).map(|i| i..n.min(i + CHUNK_ROWS)).collect();
+        let pieces = blocks.iter().flat_map(|cols| chunks.iter().map(|rows| (rows.clone(), cols.clone()))).collect();
+        let parts = team.map(pieces, |(rows, cols): (Range<usize>, Range<usize>)| {
+            team.check()?;
+            let known = exponents.map(|e| &e[cols.clone()]);
+            Ok(Self::of_piece(x.rows_in(rows).columns_in(cols), center, known))
+        });
+        let mut all = Self { count: n, mean: Vec::new(), squares: Vec::new(), exponents: Vec::new() };
+        let mut parts = parts.into_iter();
+        for _ in &blocks {
+            let mut block: Option<Self> = None;
+            for part in parts.by_ref().take(chunks.len()) {
+                match &mut block {
+                    None => block = Some(part?),
+                    Some(block) => block.merge(&part?, center),
+                }
+            }
+            if let Some(block) = block {
+                all.mean.extend(block.mean);
+                all.squares.extend(block.squares);
+                all.exponents.extend(block.exponents);
+            }
+        }
+        Ok(all)
+    }
+
+    /// One chunk of rows, one block of columns.
+    fn of_piece<T: Lane>(x: MatrixView<T>, center: bool, exponents: Option<&[i32]>) -> Self {
+        let (n, d) = (x.rows(), x.cols());
+        let (pilot, widest) = pilot_of(x, center);
+        let exponents = match exponents {
+            Some(known) => known.to_vec(),
+            None => widest.into_iter().map(exponent_of::<T>).collect(),
+        };
+        let shift = Shift::new(&pilot, &exponents);
+        let (mut sums, mut squares) = (vec![0.0; d], vec![0.0; d]);
+        let mut buffer = vec![T::of(0.0); FLUSH_ROWS.min(n) * d];
+        for start in (0..n).step_by(FLUSH_ROWS) {
+            let range = start..n.min(start + FLUSH_ROWS);
+            let rows = &mut buffer[..range.len() * d];
+            x.copy_rows(range, rows);
+            let mut part = (vec![T::of(0.0); d], vec![T::of(0.0); d]);
+            run(Accumulate { rows, shift: &shift, sums: &mut part.0, squares: &mut part.1 });
+            sums.iter_mut().zip(part.0).for_each(|(t, x)| *t += x.into());
+            squares.iter_mut().zip(part.1).for_each(|(t, x)| *t += x.into());
+        }
+        let rows = n as f64;
+        let mut mean = vec![0.0; d];
+        for j in 0..d {
+            let offset = sums[j] / rows;
+            if center {
+                squares[j] = (squares[j] - sums[j] * offset).max(0.0);
+                mean[j] = pilot[j].into() + offset * 2f64.powi(exponents[j]);
+            }
+        }
+        Self { count: n, mean, squares, exponents }
+    }
+
+    /// Adds the rows of `other`: S += S_b + n_a n_b / (n_a + n_b) delta^2, in the larger of the two units.
+    fn merge(&mut self, other: &Self, center: bool) {
+        let (a, b) = (self.count as f64, other.count as f64);
+        for j in 0..self.mean.len() {
+            let exponent = self.exponents[j].max(other.exponents[j]);
+            let ours = self.squares[j] * 4f64.powi(self.exponents[j] - exponent);
+            let theirs = other.squares[j] * 4f64.powi(other.exponents[j] - exponent);
+            let delta = if center { other.mean[j] - self.mean[j] } else { 0.0 };
+            let scaled = delta * 2f64.powi(-exponent);
+            self.squares[j] = ours + theirs + a * b / (a + b) * scaled * scaled;
+            self.mean[j] += delta * (b / (a + b));
+            self.exponents[j] = exponent;
+        }
+        self.count += other.count;
+    }
+}
+
+/// Means below this may come from values whose squares vanish.
+const SMALL_MEAN: f64 = 1e-140;
+
+/// Pilot of each column (the mean of the first rows, in the element type; 0 without centring) and its largest distance.
+fn pilot_of<T: Lane>(x: MatrixView<T>, center: bool) -> (Vec<T>, Vec<f64>) {
+    let rows = x.rows().min(PILOT_ROWS);
+    let (mut pilot, mut widest) = (vec![T::of(0.0); x.cols()], vec![0.0; x.cols()]);
+    let mut lines = vec![T::of(0.0); rows * x.cols()];
+    x.copy_rows(0..rows, &mut lines);
+    let lines = || lines.chunks_exact(x.cols().max(1));
+    if center {
+        let mut sums = vec![0.0; x.cols()];
+        for line in lines() {
+            sums.iter_mut().zip(line).for_each(|(s, &x)| *s += x.into() / rows as f64);
+        }
+        pilot.iter_mut().zip(sums).for_each(|(p, s)| *p = T::of(s));
+    }
+    for line in lines() {
+        for ((w, &x), &p) in widest.iter_mut().zip(line).zip(&pilot) {
+            *w = f64::max(*w, (x.into() - p.into()).abs());
+        }
+    }
+    for (w, &p) in widest.iter_mut().zip(&pilot) {
+        if *w == 0.0 {
+            *w = p.into().abs(); // constant so far: the size of the values is the best guess
+        }
+    }
+    (pilot, widest)
+}
+
+/// Exponents from the largest magnitude of every column, for data whose first rows mislead.
+fn exponents_of<T: Lane>(x: MatrixView<T>, team: &Team) -> Vec<i32> {
+    let columns = (0..x.cols()).collect();
+    team.map(columns, |j: usize| exponent_of::<T>((0..x.rows()).fold(0.0, |m: f64, i| m.max(x.at(i, j).abs()))))
+}
+
+/// e with 2^e near x, inside the range where 2^e and 2^-e are normal in the element type.
+fn exponent_of<T: Lane>(x: f64) -> i32 {
+    let limit = if T::DOUBLE { 1000.0 } else { 120.0 };
+    if x > 0.0 && x.is_finite() {
+        #[allow(clippy::cast_possible_truncation)]
+        let exponent = x.log2().ceil().clamp(-limit, limit) as i32;
+        exponent
+    } else {
+        0
+    }
+}
+
+/// x becomes (x - pilot) / 2^exponent = x unit + offset, in one fused step.
+struct Shift<T> {
+    unit: Vec<T>,
+    offset: Vec<T>,
+}
+
+impl<T: Lane> Shift<T> {
+    fn new(pilot: &[T], exponents: &[i32]) -> Self {
+        let unit: Vec<T> = exponents.iter().map(|&e| T::of(2f64.powi(-e))).collect();
+        let offset = pilot.iter().zip(&unit).map(|(&p, &u)| T::of(0.0) - p * u).collect();
+        Self { unit, offset }
+    }
+}
+
+struct Accumulate<'a, T> {
+    rows: &'a [T],
+    shift: &'a Shift<T>,
+    sums: &'a mut [T],
+    squares: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Accumulate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { rows, shift, sums, squares } = self;
+        let d = sums.len();
+        for row in rows.chunks_exact(d.max(1)) {
+            let (row, row_tail) = T::vectors::<S>(row);
+            let (unit, unit_tail) = T::vectors::<S>(&shift.unit);
+            let (offset, offset_tail) = T::vectors::<S>(&shift.offset);
+            let (sums, sums_tail) = T::vectors_mut::<S>(sums);
+            let (squares, squares_tail) = T::vectors_mut::<S>(squares);
+            let columns = row.iter().zip(unit).zip(offset).zip(sums).zip(squares);
+            for ((((&x, &unit), &offset), sum), square) in columns {
+                let v = T::fma(simd, x, unit, offset);
+                *sum = T::vadd(simd, *sum, v);
+                *square = T::fma(simd, v, v, *square);
+            }
+            let columns = row_tail.iter().zip(unit_tail).zip(offset_tail).zip(sums_tail).zip(squares_tail);
+            for ((((&x, &unit), &offset), sum), square) in columns {
+                let v = x * unit + offset;
+                *sum = *sum + v;
+                *square = v * v + *square;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    fn of(data: &[f64], cols: usize) -> Columns {
+        Columns::of(MatrixView::new(data, data.len() / cols, cols).unwrap(), true, &Team::solo()).unwrap()
+    }
+
+    #[test]
+    fn an_offset_and_a_unit_cost_nothing() {
+        // 0..n-1: mean (n-1)/2, sum of squares n (n^2-1) / 12, both exact.
+        let n = 10_000;
+        let rows = f64::from(n);
+        let right = rows * (rows * rows - 1.0) / 12.0;
+        for (offset, unit) in [(0.0, 1.0), (2f64.powi(40), 1.0), (0.0, 2f64.powi(900)), (0.0, 2f64.powi(-1000))] {
+            let data: Vec<f64> = (0..n).map(|i| (f64::from(i) + offset) * unit).collect();
+            let got = of(&data, 1);
+            assert_eq!(got.mean[0], ((rows - 1.0) / 2.0 + offset) * unit);
+            let squares = got.squares[0] * (2f64.powi(got.exponents[0]) / unit).powi(2);
+            assert!((squares / right - 1.0).abs() < 1e-14, "{squares} {right}");
+        }
+    }
+
+    #[test]
+    fn misleading_first_rows_are_found_out() {
+        let mut data = vec![0.0; 600];
+        data[500] = 3e-200;
+        let got = of(&data, 1);
+        let squares = got.squares[0] * (2f64.powi(got.exponents[0]) / 3e-200).powi(2);
+        assert!((squares - (1.0 - 1.0 / 600.0)).abs() < 1e-13, "{squares}");
+        data[500] = 3e200;
+        assert!(of(&data, 1).squares[0].is_finite());
+    }
+
+    #[test]
+    fn layouts_agree_and_bad_values_are_named() {
+        let data: Vec<f64> = (0..60).map(|i| f64::from((i * 37) % 11)).collect();
+        let x = MatrixView::new(&data, 20, 3).unwrap();
+        let mut columns = vec![0.0; 60];
+        (0..60).for_each(|i| columns[(i % 3) * 20 + i / 3] = data[i]);
+        let f = MatrixView::with_strides(&columns, (20, 3), (1, 20)).unwrap();
+        let (a, b) = (Columns::of(x, true, &Team::solo()).unwrap(), Columns::of(f, true, &Team::solo()).unwrap());
+        assert_eq!((a.mean, a.squares), (b.mean, b.squares));
+        columns[7] = f64::NAN;
+        let f = MatrixView::with_strides(&columns, (20, 3), (1, 20)).unwrap();
+        assert_eq!(Columns::of(f, true, &Team::solo()).unwrap_err(), Error::NotFinite { what: "X", nan: true });
+    }
+}
