@@ -25,6 +25,7 @@ pub mod error;
 pub mod linalg;
 pub mod matrix;
 pub mod models;
+pub mod power;
 pub mod simd;
 pub mod threads;
 

@@ -1,12 +1,14 @@
 //! `f32` and `f64` seen through pulp: the operations the hot loops need, under one name each.
 
+use super::exp::ExpTable;
 use crate::matrix::Element;
-use bytemuck::{Pod, cast_slice};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
+use std::slice::from_mut;
 
 /// An element type together with its vectors.
-pub trait Lane: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// A full vector of this type.
     type V<S: Simd>: Pod + Send + Sync;
 
@@ -20,6 +22,18 @@ pub trait Lane: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output =
     fn vsub<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
     /// a b
     fn vmul<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// a / b
+    fn vdiv<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// |a|
+    fn vabs<S: Simd>(simd: S, a: Self::V<S>) -> Self::V<S>;
+    /// The smaller of a and b, neither of them NaN.
+    fn vmin<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// The larger of a and b, neither of them NaN.
+    fn vmax<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// Lane by lane: `yes` where a < b, else `no` (also where one of them is NaN).
+    fn if_less<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>, yes: Self::V<S>, no: Self::V<S>) -> Self::V<S>;
+    /// The bits of each lane moved up by the width of the mantissa: its low bits become the exponent field.
+    fn low_bits_to_exponent<S: Simd>(a: Self::V<S>) -> Self::V<S>;
     /// Sum of the lanes.
     fn sum<S: Simd>(simd: S, a: Self::V<S>) -> Self;
     /// The full vectors of a slice, and what is left.
@@ -42,8 +56,9 @@ pub trait Lane: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output =
 }
 
 macro_rules! lane {
-    ($t:ty, $v:ident, $splat:ident, $fma:ident, $add:ident, $sub:ident, $mul:ident, $sum:ident, $as:ident, $as_mut:ident,
-     $load:ident, $store:ident, $flush:ident) => {
+    ($t:ty, $bits:ty, $v:ident, $splat:ident, $fma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $abs:ident,
+     $min:ident, $max:ident, $less:ident, $select:ident, $sum:ident, $as:ident, $as_mut:ident, $load:ident,
+     $store:ident, $flush:ident) => {
         impl Lane for $t {
             type V<S: Simd> = S::$v;
 
@@ -66,6 +81,33 @@ macro_rules! lane {
             #[inline(always)]
             fn vmul<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
                 simd.$mul(a, b)
+            }
+            #[inline(always)]
+            fn vdiv<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$div(a, b)
+            }
+            #[inline(always)]
+            fn vabs<S: Simd>(simd: S, a: S::$v) -> S::$v {
+                simd.$abs(a)
+            }
+            #[inline(always)]
+            fn vmin<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$min(a, b)
+            }
+            #[inline(always)]
+            fn vmax<S: Simd>(simd: S, a: S::$v, b: S::$v) -> S::$v {
+                simd.$max(a, b)
+            }
+            #[inline(always)]
+            fn if_less<S: Simd>(simd: S, a: S::$v, b: S::$v, yes: S::$v, no: S::$v) -> S::$v {
+                simd.$select(simd.$less(a, b), yes, no)
+            }
+            #[inline(always)]
+            fn low_bits_to_exponent<S: Simd>(mut a: S::$v) -> S::$v {
+                for bits in cast_slice_mut::<_, $bits>(from_mut(&mut a)) {
+                    *bits <<= <$t>::MANTISSA_DIGITS - 1;
+                }
+                a
             }
             #[inline(always)]
             fn sum<S: Simd>(simd: S, a: S::$v) -> Self {
@@ -97,12 +139,19 @@ macro_rules! lane {
 
 lane!(
     f32,
+    u32,
     f32s,
     splat_f32s,
     mul_add_e_f32s,
     add_f32s,
     sub_f32s,
     mul_f32s,
+    div_f32s,
+    abs_f32s,
+    min_f32s,
+    max_f32s,
+    less_than_f32s,
+    select_f32s,
     reduce_sum_f32s,
     as_simd_f32s,
     as_mut_simd_f32s,
@@ -112,12 +161,19 @@ lane!(
 );
 lane!(
     f64,
+    u64,
     f64s,
     splat_f64s,
     mul_add_e_f64s,
     add_f64s,
     sub_f64s,
     mul_f64s,
+    div_f64s,
+    abs_f64s,
+    min_f64s,
+    max_f64s,
+    less_than_f64s,
+    select_f64s,
     reduce_sum_f64s,
     as_simd_f64s,
     as_mut_simd_f64s,

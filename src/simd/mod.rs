@@ -4,10 +4,12 @@
 //! are `#[inline(always)] fn`, never closures: a closure loses the target features (7 times slower).
 
 pub mod affine;
+mod exp;
 mod lane;
 mod level;
 mod rows;
 
+pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};
 pub use rows::Centered;

@@ -1,0 +1,76 @@
+//! Powers of two: scaling by them costs no digits, so data of any unit are computed near 1.
+
+/// Bits of the fraction of an `f64`, its leading one included.
+const DIGITS: i32 = 53;
+/// Exponent of the smallest positive normal `f64`.
+const LOWEST: i32 = -1022;
+/// Exponent of the largest power of two in `f64`.
+const HIGHEST: i32 = 1023;
+
+/// The smallest `e` with |x| < 2^e, for finite x other than 0.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+pub fn exponent(x: f64) -> i32 {
+    match (x.to_bits() >> (DIGITS - 1)) as i32 & 0x7ff {
+        0 => exponent(x * normal(64)) - 64,
+        biased => biased - HIGHEST + 1,
+    }
+}
+
+/// 2^e; 0 or infinity outside the range of `f64`.
+#[must_use]
+pub fn power(e: i32) -> f64 {
+    scale(1.0, e)
+}
+
+/// x 2^e, rounded once where the result is subnormal.
+#[must_use]
+#[inline]
+pub fn scale(x: f64, e: i32) -> f64 {
+    if (LOWEST..=HIGHEST).contains(&e) { x * normal(e) } else { stepwise(x, e) }
+}
+
+/// 2^e for e in the normal range, straight from its bits.
+#[inline]
+fn normal(e: i32) -> f64 {
+    f64::from_bits(u64::from((e + HIGHEST).unsigned_abs()) << (DIGITS - 1))
+}
+
+#[cold]
+fn stepwise(mut x: f64, mut e: i32) -> f64 {
+    for _ in 0..2 {
+        if e > HIGHEST {
+            (x, e) = (x * normal(HIGHEST), e - HIGHEST);
+        } else if e < LOWEST {
+            // A step that leaves the digits above the subnormal range: the last product alone rounds.
+            (x, e) = (x * normal(LOWEST + DIGITS), e - LOWEST - DIGITS);
+        }
+    }
+    x * normal(e.clamp(LOWEST, HIGHEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_bound_their_numbers() {
+        for (x, e) in [(1.0, 1), (0.5, 0), (-3.0, 2), (f64::MAX, 1024), (f64::MIN_POSITIVE, -1021), (5e-324, -1073)] {
+            assert_eq!(exponent(x), e, "{x}");
+        }
+    }
+
+    #[test]
+    fn scaling_is_exact_and_rounds_once() {
+        assert_eq!(power(1023), 2f64.powi(1023));
+        assert_eq!(power(-1074), 5e-324);
+        assert_eq!(power(-1075), 0.0);
+        assert_eq!(power(1024), f64::INFINITY);
+        assert_eq!(scale(5e-324, 2000), 2f64.powi(926));
+        assert_eq!(scale(2f64.powi(1000), -2000), 2f64.powi(-1000));
+        assert_eq!(scale(1.5, 4000), f64::INFINITY);
+        assert_eq!(scale(f64::MAX, -4000), 0.0);
+        // 1 + 2^-52 halves onto the subnormal grid: to nearest, once.
+        assert_eq!(scale(1.0 + f64::EPSILON, -1074), 5e-324);
+    }
+}
