@@ -1,1 +1,25 @@
 """Principal component analysis and its family, right and fast."""
+
+from ._base import NotFittedError
+from ._core import InternalError, __version__, get_num_threads, set_num_threads
+from ._covariance import Moments, center_rows, covariance, gram
+from ._linalg import eigh
+from ._pca import PCA
+
+__all__ = [
+    "PCA",
+    "InternalError",
+    "Moments",
+    "NotFittedError",
+    "__version__",
+    "center_rows",
+    "covariance",
+    "eigh",
+    "get_num_threads",
+    "gram",
+    "set_num_threads",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

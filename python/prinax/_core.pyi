@@ -1,0 +1,182 @@
+# The compiled core. Arrays come in as float32 or float64, of any positive strides, checked by `_validation`;
+# what the sentences below call a refusal is a ValueError. n rows, d columns, k components.
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Array: TypeAlias = NDArray[Any]
+_F64: TypeAlias = NDArray[np.float64]
+
+# components (k, d) of x's dtype, explained_variance (k,), explained_variance_ratio (k,), singular_values
+# (k,), mean (d,), scale (d,) or None, noise_variance, total_variance, rank, the solver that ran, sum of the
+# weights.
+_Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, float, int, str, float]
+
+__version__: str
+
+class InternalError(RuntimeError): ...
+
+def set_num_threads(n: int | None, /) -> None: ...
+def get_num_threads() -> int: ...
+def simd_level() -> str: ...
+
+# --- covariance, linalg -------------------------------------------------------------------------------------
+
+# (d, d), exactly symmetric, float64. Refuses a weight sum (or n) that is not above ddof.
+def covariance(x: _Array, ddof: int, center: bool, weights: _F64 | None) -> _F64: ...
+
+# (n, n) inner products of the (centred) rows, exactly symmetric, float64.
+def gram(x: _Array, center: bool) -> _F64: ...
+
+# values (k,) descending, vectors (d, k). Refuses a matrix that is not symmetric to rounding.
+def eigh(a: _Array, k: int | None) -> tuple[_F64, _F64]: ...
+
+# x with each row's own mean subtracted, of x's dtype.
+def center_rows(x: _Array) -> _Array: ...
+
+@final
+class Moments:
+    def __new__(cls, n_features: int) -> Moments: ...
+    # A refused batch leaves the state as it was, bit for bit.
+    def update(self, x: _Array, weights: _F64 | None) -> None: ...
+    def merge(self, other: Moments) -> None: ...
+    # Multiplies every weight so far by `factor`.
+    def forget(self, factor: float) -> None: ...
+    @property
+    def n_features(self) -> int: ...
+    # Rows of non-zero weight seen, and the sum of their weights.
+    @property
+    def count(self) -> int: ...
+    @property
+    def weight(self) -> float: ...
+    def mean(self) -> _F64: ...
+    # Sum of w (x - mean)(x - mean)'.
+    def scatter(self) -> _F64: ...
+    def covariance(self, ddof: int) -> _F64: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Moments: ...
+
+# --- PCA: fits ----------------------------------------------------------------------------------------------
+# n_components: an integer up to min(n, d), a share in (0, 1), "mle", or None for min(n, d), where n counts
+# the rows of non-zero weight. svd_solver: "auto", "covariance_eigh", "gram", "lanczos", "full", "randomized".
+# tol 0 = the dtype's own. iterated_power -1 = "auto".
+
+def fit_pca(
+    x: _Array,
+    sample_weight: _F64 | None,
+    n_components: float | str | None,
+    svd_solver: str,
+    tol: float,
+    iterated_power: int,
+    n_oversamples: int,
+    power_iteration_normalizer: str,
+    seed: int,
+    center: bool,
+    scale: bool,
+    ddof: int,
+) -> _Fit: ...
+
+# The same model from a state of `Moments`, without the rows. svd_solver: "auto", "covariance_eigh" or
+# "lanczos".
+def pca_from_moments(
+    moments: Moments,
+    n_components: float | str | None,
+    svd_solver: str,
+    tol: float,
+    seed: int,
+    center: bool,
+    scale: bool,
+    ddof: int,
+) -> _Fit: ...
+
+# The same model from a covariance that was divided by `n_samples - ddof`. Refuses one that is not symmetric,
+# or that has an eigenvalue below zero beyond rounding.
+def pca_from_covariance(
+    covariance: _Array,
+    mean: _F64,
+    n_samples: int,
+    n_components: float | str | None,
+    svd_solver: str,
+    tol: float,
+    seed: int,
+    scale: bool,
+    ddof: int,
+) -> _Fit: ...
+
+# --- PCA: the fitted map ------------------------------------------------------------------------------------
+# `components` (k, d) of either dtype; `scale` None = 1, and a scale of 0 (constant column) contributes 0;
+# `variance` = explained variances when whitening, else None. Results have the dtype of the first argument
+# (float64 for likelihoods and squared lengths). A fitted array that does not fit the others is refused by its
+# attribute's name ("components_", "mean_", "scale_", "explained_variance_"), for users may edit them.
+
+# (n, k) scores, or None unless x is exactly an ndarray, float32 or float64 as `components`, C-ordered,
+# aligned, n >= 1, of d columns and finite, and the other arrays are as `fit_pca` made them. Same bits as
+# `project`.
+def project_fast(
+    x: object, mean: object, components: object, scale: object, variance: object
+) -> _Array | None: ...
+
+# (x - mean) / scale @ components' (/ sqrt(variance), 0 where the variance is 0).
+def project(
+    x: _Array, mean: _F64, components: _Array, scale: _F64 | None, variance: _F64 | None
+) -> _Array: ...
+
+# (n, d) z (* sqrt(variance)) @ components * scale + mean.
+def back_project(
+    z: _Array, mean: _F64, components: _Array, scale: _F64 | None, variance: _F64 | None
+) -> _Array: ...
+
+# (n, d) x_hat: the projection onto the affine subspace, in the units of x; a constant column comes back as
+# its mean.
+def reconstruct(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _Array: ...
+
+# (n, d) x - x_hat.
+def residuals(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _Array: ...
+
+# (n,) |x - x_hat|^2 in the units of x, float64.
+def squared_residuals(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _F64: ...
+
+# Mean over the rows of |(x - x_hat) / scale|^2.
+def reconstruction_error(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> float: ...
+
+# --- PCA: the Gaussian model (Tipping and Bishop 1999) ------------------------------------------------------
+# C = components' (Lambda - s2 I)+ components + s2 I with s2 = noise_variance, in the units of x: scale_i
+# scale_j C_ij.
+
+# (n,) log-densities: Woodbury, O(d k) memory. Constant columns (scale 0) left out. With s2 = 0 the density is
+# singular.
+def score_samples(
+    x: _Array,
+    mean: _F64,
+    components: _Array,
+    scale: _F64 | None,
+    explained_variance: _F64,
+    noise_variance: float,
+) -> _F64: ...
+
+# Mean of `score_samples`.
+def score(
+    x: _Array,
+    mean: _F64,
+    components: _Array,
+    scale: _F64 | None,
+    explained_variance: _F64,
+    noise_variance: float,
+) -> float: ...
+
+# (d, d) C and its inverse, exactly symmetric. LinAlgError for the inverse of a singular model.
+def model_covariance(
+    components: _Array, scale: _F64 | None, explained_variance: _F64, noise_variance: float
+) -> _F64: ...
+def model_precision(
+    components: _Array, scale: _F64 | None, explained_variance: _F64, noise_variance: float
+) -> _F64: ...
+
+# Exactly one of the two is given. Smallest k whose cumulative ratio is at least `ratio`, ties within rounding
+# counted as reached (refused when even all kept components do not reach it), or the number of variances >=
+# min_eigenvalue.
+def components_for(
+    explained_variance: _F64, total_variance: float, ratio: float | None, min_eigenvalue: float | None
+) -> int: ...

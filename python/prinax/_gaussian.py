@@ -1,0 +1,85 @@
+"""The Gaussian model of PCA (Tipping and Bishop 1999): densities, covariance and precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _validation
+from ._projection import Projection
+
+if TYPE_CHECKING:
+    from ._validation import Array
+
+
+class GaussianProjection(Projection):
+    """A projection whose discarded directions share one noise variance."""
+
+    explained_variance_: Array
+    noise_variance_: float
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-density of each row under the probabilistic model, a Gaussian with `get_covariance`.
+
+        Memory O(d k): the covariance is never formed. In the units of X also under ``scale=True``; constant
+        columns are left out of it then. Does not depend on `whiten`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms, float64.
+        """
+        return _core.score_samples(self._read(X), *self._gaussian())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-density of the rows of X: the mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return _core.score(self._read(X), *self._gaussian())
+
+    def get_covariance(self) -> Array:
+        """Covariance of the probabilistic model, in the units of X.
+
+        ``components_.T @ diag(explained_variance_ - noise_variance_) @ components_ + noise_variance_ * I``,
+        times ``outer(scale_, scale_)`` under ``scale=True``. Equals the sample covariance when every
+        component is kept.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Symmetric, float64.
+        """
+        self._check_fitted()
+        return _core.model_covariance(*self._gaussian()[1:])
+
+    def get_precision(self) -> Array:
+        """Inverse of `get_covariance`, by Woodbury's identity from the components.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Symmetric, float64.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            The model is singular: no noise variance, and fewer living components than features.
+        """
+        self._check_fitted()
+        return _core.model_precision(*self._gaussian()[1:])
+
+    def _gaussian(self) -> tuple[Array, Array, Array | None, Array, float]:
+        k, by = self._n_features_out, type(self).__name__
+        variance = _validation.vector(self.explained_variance_, k, by, "explained_variance_")
+        return (*self._map(), variance, float(self.noise_variance_))

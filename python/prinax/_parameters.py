@@ -1,0 +1,224 @@
+"""Constructor parameters: what each may be, checked in `fit`, and the sentence when it is not.
+
+A rule takes a parameter's name and value and returns the value as the core wants it. A wrong type is a
+TypeError, a value out of range a ValueError; both name the parameter, what was found and what is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._base import Estimator
+
+Rule = Callable[[str, Any], Any]
+
+# The seed when random_state is None: every fit repeats unless the caller asks for something else.
+FIXED_SEED = 0
+
+# Seeds are drawn below this from a caller's generator.
+SEED_BOUND = 2**31 - 1
+
+
+def checked(estimator: Estimator, rules: dict[str, Rule]) -> dict[str, Any]:
+    """The estimator's parameters as the core wants them, each seen by its rule."""
+    return {name: rule(name, getattr(estimator, name)) for name, rule in rules.items()}
+
+
+# --- rules --------------------------------------------------------------------------------------------------
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, Python's or NumPy's."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {_shown(value)}")
+
+
+def whole(low: int, *words: str) -> Rule:
+    """An integer from `low` on, of Python's or NumPy's types, or one of `words`, which becomes -1."""
+    wanted = " or ".join([*map(repr, words), f"an integer of at least {low}"])
+
+    def rule(name: str, value: Any) -> int:
+        if words and isinstance(value, str):
+            if value in words:
+                return -1
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        if not is_integer(value):
+            raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+        if value < low:
+            raise ValueError(f"{name} must be {wanted}, got {value}")
+        return int(value)
+
+    return rule
+
+
+def non_negative(name: str, value: Any) -> float:
+    """A finite number of at least 0."""
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number of at least 0, got {_shown(value)}")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+    return float(value)
+
+
+def one_of(*words: str, **aliases: str) -> Rule:
+    """One of `words`; an alias is another word for one of them."""
+    wanted = "one of " + ", ".join(map(repr, [*words, *aliases]))
+
+    def rule(name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+        if value not in words and value not in aliases:
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        return aliases.get(value, str(value))
+
+    return rule
+
+
+def components(name: str, value: Any) -> int | float | str | None:
+    """None, an integer from 0 on, a share of the variance in (0, 1), or "mle"; the shape of X comes later."""
+    wanted = "an integer of at least 0, a share of the variance strictly between 0 and 1, 'mle' or None"
+    if value is None or (isinstance(value, str) and value == "mle"):
+        return value
+    if not isinstance(value, str) and not is_real(value):
+        raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+    if is_integer(value) and value >= 0:
+        return int(value)
+    if is_real(value) and 0 < value < 1:
+        return _as_printed(value)
+    raise ValueError(f"{name} must be {wanted}, got {_shown(value)}{_hint(name, value)}")
+
+
+def _hint(name: str, value: Any) -> str:
+    """What a float that is a whole number may have meant."""
+    if not is_real(value) or is_integer(value) or not 1 <= value < 2**53 or int(value) != value:
+        return ""
+    either = f"{name}=None for all components or " if value == 1 else ""
+    return f": write {either}{name}={int(value)}"
+
+
+def random_state(name: str, value: Any) -> Any:
+    """None, an integer of at least 0, or what draws integers: RandomState, Generator, numpy.random."""
+    if value is None or hasattr(value, "integers") or hasattr(value, "randint"):
+        return value
+    wanted = "None, an integer from 0 to 2**64 - 1, a RandomState or a Generator"
+    if not is_integer(value):
+        raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+    if not 0 <= value < 2**64:
+        raise ValueError(f"{name} must be {wanted}, got {value}")
+    return int(value)
+
+
+def seed(state: Any) -> int:
+    """The core's seed from a checked random_state; a generator advances by one draw."""
+    if state is None:
+        return FIXED_SEED
+    if hasattr(state, "integers"):
+        return int(state.integers(SEED_BOUND))
+    if hasattr(state, "randint"):
+        return int(state.randint(SEED_BOUND))
+    return int(state)
+
+
+# --- PCA ----------------------------------------------------------------------------------------------------
+
+PCA: dict[str, Rule] = {
+    "n_components": components,
+    "copy": flag,
+    "whiten": flag,
+    "svd_solver": one_of(
+        "auto", "covariance_eigh", "gram", "lanczos", "full", "randomized", arpack="lanczos"
+    ),
+    "tol": non_negative,
+    "iterated_power": whole(0, "auto"),
+    "n_oversamples": whole(1),
+    "power_iteration_normalizer": one_of("auto", "QR", "LU", "none"),
+    "random_state": random_state,
+    "center": flag,
+    "scale": flag,
+    "ddof": whole(0),
+}
+
+# The solvers that need no rows.
+ROWLESS_SOLVERS = ("auto", "covariance_eigh", "lanczos")
+
+
+def components_fit(k: int | float | str | None, n: int, d: int) -> None:
+    """Refuses a number of components, or a rule for one, that this many samples and features cannot have."""
+    if k == "mle":
+        if n < d:
+            raise ValueError(
+                "n_components='mle' is only supported if n_samples >= n_features, got "
+                f"n_samples={n} and n_features={d}"
+            )
+        if d < 2:
+            raise ValueError(
+                "n_components='mle' picks from 1 to n_features - 1 components, but X has 1 feature"
+            )
+    elif isinstance(k, int) and k > min(n, d):
+        raise ValueError(
+            f"n_components={k} must be between 0 and min(n_samples, n_features)={min(n, d)}: "
+            f"X has {n} sample(s) and {d} feature(s)"
+        )
+
+
+def rowless_solver(solver: str, by: str) -> None:
+    """Refuses a solver that works on the rows of X where there are none."""
+    if solver not in ROWLESS_SOLVERS:
+        raise ValueError(
+            f"svd_solver={solver!r} works on the rows of X, which {by} does not have: use "
+            + ", ".join(map(repr, ROWLESS_SOLVERS))
+        )
+
+
+def share(name: str, value: Any) -> float:
+    """A number above 0 and at most 1."""
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number above 0 and at most 1, got {_shown(value)}")
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}")
+    return _as_printed(value)
+
+
+def one_rule(ratio: Any, min_eigenvalue: Any) -> tuple[float | None, float | None]:
+    """The arguments of `n_components_for`: exactly one of them is given."""
+    if (ratio is None) == (min_eigenvalue is None):
+        raise ValueError(
+            f"give exactly one of ratio and min_eigenvalue, got ratio={ratio!r} and "
+            f"min_eigenvalue={min_eigenvalue!r}"
+        )
+    if ratio is None:
+        return None, non_negative("min_eigenvalue", min_eigenvalue)
+    return share("ratio", ratio), None
+
+
+# --- small words --------------------------------------------------------------------------------------------
+
+
+def is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not is_bool(value)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not is_bool(value)
+
+
+def _as_printed(value: Any) -> float:
+    """A share as float64, read as it prints: np.float32(0.9) means 0.9, not 0.89999998."""
+    return float(str(value)) if isinstance(value, np.floating) else float(value)
+
+
+def _shown(value: Any) -> str:
+    text = f"{value!r:.60}"
+    return (
+        text if isinstance(value, (int, float, str)) or value is None else f"{text} ({type(value).__name__})"
+    )
