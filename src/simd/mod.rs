@@ -4,11 +4,13 @@
 //! are `#[inline(always)] fn`, never closures: a closure loses the target features (7 times slower).
 
 pub mod affine;
+mod aligned;
 mod exp;
 mod lane;
 mod level;
 mod rows;
 
+pub use aligned::Aligned;
 pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};

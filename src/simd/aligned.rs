@@ -1,0 +1,56 @@
+//! Scratch that starts on a cache line.
+
+use bytemuck::Pod;
+use std::ops::{Deref, DerefMut};
+
+/// Bytes of a cache line, and of the widest vector: rows that start on a line are loaded without crossing one.
+const LINE: usize = 64;
+
+/// A buffer of zeros whose first element lies on a cache line. Its length never changes.
+#[derive(Debug)]
+pub struct Aligned<T> {
+    data: Vec<T>,
+    start: usize,
+    len: usize,
+}
+
+impl<T: Pod> Aligned<T> {
+    /// `len` zeros.
+    #[must_use]
+    pub fn zeros(len: usize) -> Self {
+        let slack = LINE / size_of::<T>().max(1);
+        let data = vec![T::zeroed(); len + slack];
+        // `align_offset` may decline to answer; the buffer is then merely unaligned.
+        let start = Some(data.as_ptr().align_offset(LINE)).filter(|start| *start <= slack).unwrap_or(0);
+        Self { data, start, len }
+    }
+}
+
+impl<T> Deref for Aligned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.data[self.start..self.start + self.len]
+    }
+}
+
+impl<T> DerefMut for Aligned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.data[self.start..self.start + self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_on_a_line_and_keeps_its_length() {
+        for len in [0, 1, 7, 64, 1000] {
+            let buffer = Aligned::<f64>::zeros(len);
+            assert_eq!(buffer.len(), len);
+            assert_eq!(buffer.as_ptr().align_offset(LINE), 0);
+            assert!(buffer.iter().all(|x| *x == 0.0));
+        }
+    }
+}
