@@ -43,6 +43,12 @@ impl<'a> Team<'a> {
         Self { threads, stop: Some(stop) }
     }
 
+    /// The calling thread alone, stopped by the same flag.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self { threads: 1, ..*self }
+    }
+
     /// How many threads work at once. Only for deciding how much scratch to keep, never for how to split.
     #[must_use]
     pub fn threads(&self) -> usize {

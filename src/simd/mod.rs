@@ -8,10 +8,14 @@ mod aligned;
 mod exp;
 mod lane;
 mod level;
+pub mod panel;
 mod rows;
+mod spread;
+pub mod syrk;
 
 pub use aligned::Aligned;
 pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};
 pub use rows::Centered;
+pub use spread::Spread;

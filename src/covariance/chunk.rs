@@ -1,0 +1,127 @@
+//! The moments of one chunk of rows: pilot, panels, tiles, and the correction for the pilot's distance from the mean.
+
+use super::moments::{Moments, two_sum};
+use super::pilot::{Pilot, Sample};
+use super::scaled::row_start;
+use super::weights::{RowWeights, total};
+use crate::error::Result;
+use crate::matrix::{Element, MatrixView};
+use crate::power::{power, scale};
+use crate::simd::Lane;
+use crate::simd::panel::{Panel, Weights};
+use crate::simd::syrk::{Shape, Tiles};
+use crate::threads::Team;
+use std::ops::Range;
+
+/// Rows of a panel. Two strips of it stay in the first cache; `f32` sums are widened once a panel, so it pays for more.
+const PANEL_ROWS: [usize; 2] = [96, 128];
+/// Rows of the panels that a team shares between two waits for each other.
+const SHARED_ROWS: usize = 512;
+
+/// The matrix, and how it is to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a, T> {
+    pub(super) x: MatrixView<'a, T>,
+    pub(super) weights: Option<&'a RowWeights<'a, T>>,
+    pub(super) centered: bool,
+}
+
+/// Buffers that serve one chunk after the other.
+pub(super) struct Scratch<T> {
+    shape: Shape,
+    panels: Vec<Panel<T>>,
+    tiles: Tiles,
+    sums: Vec<f64>,
+}
+
+impl<T: Lane> Scratch<T> {
+    /// For chunks of at most `rows` rows; with a team of several, for panels that it packs side by side.
+    pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Self {
+        let shape = Shape::of::<T>();
+        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(rows);
+        let panels = if team.threads() > 1 { SHARED_ROWS.min(rows).div_ceil(capacity) } else { 1 };
+        let panels = (0..panels).map(|_| Panel::new(capacity, cols, shape)).collect();
+        Self { shape, panels, tiles: Tiles::new(cols, shape), sums: Vec::new() }
+    }
+
+    /// The moments of the rows in `range`.
+    pub(super) fn moments(&mut self, source: Source<T>, range: Range<usize>, team: &Team) -> Result<Moments> {
+        let x = source.x.rows_in(range.clone());
+        let rows = source.weights.map(|w| w.rows(range.clone()));
+        let mut sample = Sample::Spread;
+        loop {
+            let pilot = Pilot::of(x, rows, source.centered, sample, self.shape);
+            self.accumulate(x, rows, &pilot, team)?;
+            let mut moments = self.correct(&pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered);
+            if moments.scatter_is_finite() && !(sample == Sample::Spread && self.vanished(x, &pilot, &moments)) {
+                let (count, weight) = source.weights.map_or((x.rows() as u64, x.rows() as f64), |w| w.count(range));
+                moments.set_rows(count, weight, source.weights.map_or(0, |w| w.level));
+                return Ok(moments);
+            }
+            // Either the data are not finite, or the sample said too little about the units.
+            x.check_finite("X")?;
+            if sample == Sample::All {
+                return Ok(moments);
+            }
+            sample = Sample::All;
+        }
+    }
+
+    /// Fills the tiles with P'P and the sums with 1'P of the packed rows P.
+    fn accumulate(&mut self, x: MatrixView<T>, rows: Option<Weights<T>>, pilot: &Pilot<T>, team: &Team) -> Result<()> {
+        self.tiles.clear();
+        self.sums.clear();
+        self.sums.resize(x.cols(), 0.0);
+        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(x.rows()).max(1);
+        let ranges: Vec<Range<usize>> =
+            (0..x.rows()).step_by(capacity).map(|start| start..x.rows().min(start + capacity)).collect();
+        for ranges in ranges.chunks(self.panels.len()) {
+            team.check()?;
+            let panels = &mut self.panels[..ranges.len()];
+            let jobs = panels.iter_mut().zip(ranges).collect();
+            team.map(jobs, |(panel, range): (&mut Panel<T>, _)| panel.pack(&x, range.clone(), &pilot.shift, rows));
+            for panel in &*panels {
+                self.sums.iter_mut().zip(panel.sums()).for_each(|(sum, &s)| *sum += s.into());
+            }
+            self.tiles.add(panels, team);
+        }
+        Ok(())
+    }
+
+    /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the caller.
+    fn correct(&self, pilot: &Pilot<T>, weight: f64, centered: bool) -> Moments {
+        let dim = self.sums.len();
+        let mut scatter = vec![0.0; dim * (dim + 1) / 2];
+        let share = if centered && weight > 0.0 { 1.0 / weight } else { 0.0 };
+        self.tiles.upper(|i, j, values| {
+            let by = self.sums[i] * share;
+            let row = &mut scatter[row_start(dim, i) + j - i..][..values.len()];
+            for ((s, &v), &r) in row.iter_mut().zip(values).zip(&self.sums[j..]) {
+                *s = v - by * r;
+            }
+            if i == j && row[0] < 0.0 {
+                row[0] = 0.0; // by rounding alone
+            }
+        });
+        let mut mean = [vec![0.0; dim], vec![0.0; dim]];
+        if centered {
+            for j in 0..dim {
+                let residual = scale(self.sums[j] * share, pilot.exponents[j]);
+                (mean[0][j], mean[1][j]) = two_sum(pilot.center[j].into(), residual);
+            }
+        }
+        Moments::from_parts(mean, pilot.exponents.clone(), scatter, T::EPSILON)
+    }
+
+    /// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that its squares are lost.
+    fn vanished(&self, x: MatrixView<T>, pilot: &Pilot<T>, moments: &Moments) -> bool {
+        let small = <T as Element>::MIN_POSITIVE.sqrt();
+        let lost = |&j: &usize| moments.scatter_at(j, j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
+        pilot.guessed.iter().any(lost)
+    }
+}
+
+/// 4^level, for weights measured in that unit.
+pub(super) fn weight_unit(level: i32) -> f64 {
+    power(2 * level)
+}

@@ -1,0 +1,356 @@
+//! Mean and scatter of rows in one read: exact at any offset, in any unit, mergeable.
+
+use super::chunk::{Scratch, Source, weight_unit};
+use super::scaled::{Scaled, row_start, unpack};
+use super::weights::RowWeights;
+use crate::error::{Error, Result};
+use crate::matrix::MatrixView;
+use crate::power::{exponent, power, scale};
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+use std::ops::Range;
+
+/// Most rows that share a pilot: bounds what the correction can lose to 1 + 8192/256.
+const CHUNK_ROWS: usize = 8192;
+/// Widest matrix whose groups of chunks each keep their own scatter; wider ones have one, whose tiles are shared out.
+const GROUPED_COLS: usize = 256;
+/// Most groups: enough for any number of cores to share at these widths, few enough to merge for nothing.
+const GROUPS: usize = 16;
+/// Fewest rows of a group, so that merging costs under 1 % of the products.
+const GROUP_ROWS: usize = 256;
+/// Fewest n d^2 of a group: about 0.2 ms of work, far above the cost of starting it.
+const GROUP_WORK: usize = 8_000_000;
+
+/// How [`Moments`] read their rows.
+#[derive(Clone, Copy, Debug)]
+pub struct MomentsOptions<'a> {
+    /// Whether moments are taken about the mean (otherwise about 0, and the mean is 0).
+    pub center: bool,
+    /// Frequencies of the rows: weight 0 leaves a row out, weight 2 counts it twice.
+    pub weights: Option<&'a [f64]>,
+}
+
+impl Default for MomentsOptions<'_> {
+    fn default() -> Self {
+        Self { center: true, weights: None }
+    }
+}
+
+/// Weight, mean and scatter `sum w (x - mu)(x - mu)'` of the rows seen so far.
+///
+/// The mean is kept as the unevaluated sum of two numbers, the scatter in one power-of-two unit a column, so neither an
+/// offset (10^10) nor a scale (10^-300 to 10^300) costs a digit. Moments of parts merge into the moments of the whole
+/// (Chan, Golub, LeVeque 1983): `S = S_a + S_b + w_a w_b / (w_a + w_b) delta delta'`, `delta = mu_b - mu_a`, where the
+/// difference of the high parts is nearly exact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    dim: usize,
+    count: u64,
+    weight: f64,
+    mean_high: Vec<f64>,
+    mean_low: Vec<f64>,
+    /// Entry (i, j) of the scatter is measured in units of 2^(exponent_i + exponent_j).
+    exponents: Vec<i32>,
+    /// Upper triangle, row by row.
+    scatter: Vec<f64>,
+    /// Machine epsilon of the coarsest data seen.
+    epsilon: f64,
+}
+
+impl Moments {
+    /// Of no rows of `dim` columns.
+    #[must_use]
+    pub fn new(dim: usize) -> Self {
+        let (mean, scatter) = (vec![0.0; dim], vec![0.0; row_start(dim, dim)]);
+        Self::from_parts([mean.clone(), mean], vec![0; dim], scatter, 0.0)
+    }
+
+    /// Of the rows of `x` (n x d), read once.
+    ///
+    /// Chunks of rows are measured from a pilot near their mean and packed as `(x - pilot) * unit`; register tiles sum
+    /// their products, in `f64` across panels. The pilot's distance from the mean is then taken out of the scatter, and
+    /// the chunks are merged. Time n d (d + 1) flops, memory O(d^2).
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for NaN or infinity in `x`, [`Error::TooFew`] without rows, [`Error::Value`] or
+    /// [`Error::Shape`] for weights that are negative, not finite, all zero, or not one a row.
+    pub fn of<T: Lane>(x: MatrixView<T>, options: &MomentsOptions, team: &Team) -> Result<Self> {
+        if x.rows() == 0 {
+            return Err(Error::TooFew { what: "X", found: 0, wanted: 1 });
+        }
+        let weights = options.weights.map(|weights| RowWeights::new(weights, x)).transpose()?;
+        let source = Source { x, weights: weights.as_ref(), centered: options.center };
+        let grouped = x.cols() <= GROUPED_COLS;
+        let groups = if grouped { groups(x.rows(), x.cols()) } else { 1 };
+        let inner = if grouped { team.alone() } else { *team };
+        let parts = team.map(split(0..x.rows(), groups), |rows| Self::of_group(source, rows, &inner));
+        let mut whole: Option<Self> = None;
+        for part in parts {
+            // Which chunk was met first must not decide between NaN and infinity.
+            let part = part.map_err(|error| match error {
+                Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
+                other => other,
+            })?;
+            match &mut whole {
+                Some(whole) => whole.add(&part),
+                None => whole = Some(part),
+            }
+        }
+        Ok(whole.unwrap_or_else(|| Self::new(x.cols())))
+    }
+
+    /// The moments of one group of chunks.
+    fn of_group<T: Lane>(source: Source<T>, rows: Range<usize>, team: &Team) -> Result<Self> {
+        let chunks = split(rows.clone(), rows.len().div_ceil(CHUNK_ROWS));
+        let most = chunks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        let mut scratch = Scratch::new(most, source.x.cols(), team);
+        let mut whole: Option<Self> = None;
+        for chunk in chunks {
+            let part = scratch.moments(source, chunk, team)?;
+            match &mut whole {
+                Some(whole) => whole.add(&part),
+                None => whole = Some(part),
+            }
+        }
+        Ok(whole.unwrap_or_else(|| Self::new(source.x.cols())))
+    }
+
+    /// Adds the rows of `x`; on an error nothing has changed.
+    ///
+    /// # Errors
+    /// Those of [`Moments::of`], and [`Error::Shape`] when the number of columns differs.
+    pub fn update<T: Lane>(&mut self, x: MatrixView<T>, options: &MomentsOptions, team: &Team) -> Result<()> {
+        self.check_dim("X", x.cols())?;
+        self.add(&Self::of(x, options, team)?);
+        Ok(())
+    }
+
+    /// Adds the rows that `other` has seen.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the number of columns differs.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.check_dim("other", other.dim)?;
+        self.add(other);
+        Ok(())
+    }
+
+    /// Multiplies the weight of everything seen so far; the number of rows stays.
+    ///
+    /// # Errors
+    /// [`Error::Value`] unless 0 < factor <= 1.
+    pub fn forget(&mut self, factor: f64) -> Result<()> {
+        if !(factor > 0.0 && factor <= 1.0) {
+            return Err(Error::value("factor", factor, "in (0, 1]"));
+        }
+        self.weight *= factor;
+        self.scatter.iter_mut().for_each(|s| *s *= factor);
+        Ok(())
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Number of rows seen, those of weight 0 left out.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the weights.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The mean, rounded to `f64`.
+    #[must_use]
+    pub fn mean(&self) -> Vec<f64> {
+        self.mean_high.clone()
+    }
+
+    /// The mean as a high part ([`Moments::mean`]) and what it leaves.
+    #[must_use]
+    pub fn mean_parts(&self) -> (&[f64], &[f64]) {
+        (&self.mean_high, &self.mean_low)
+    }
+
+    /// `sum w (x - mu)(x - mu)'`, exactly symmetric, in one unit.
+    #[must_use]
+    pub fn scatter(&self) -> Scaled {
+        let unit = (0..self.dim).filter(|&j| self.scatter_at(j, j) > 0.0).map(|j| self.exponents[j]).max().unwrap_or(0);
+        let factors: Vec<f64> = self.exponents.iter().map(|&e| power(e.min(unit) - unit)).collect();
+        let matrix = unpack(self.dim, &self.scatter, |i, row| {
+            row.iter_mut().zip(&factors[i..]).for_each(|(s, f)| *s *= factors[i] * f);
+        });
+        Scaled { matrix, exponent: 2 * unit }
+    }
+
+    /// `scatter / (weight - ddof)`, exactly symmetric; entries beyond the range of `f64` are honestly 0 or infinite.
+    ///
+    /// # Errors
+    /// [`Error::Value`] when the divisor is not positive.
+    pub fn covariance(&self, ddof: f64) -> Result<DMatrix<f64>> {
+        let divisor = self.divisor(ddof)?;
+        Ok(unpack(self.dim, &self.scatter, |i, row| {
+            for (s, e) in row.iter_mut().zip(&self.exponents[i..]) {
+                *s = scale(*s / divisor, self.exponents[i] + e);
+            }
+        }))
+    }
+
+    /// Standard deviation of each column, right even where its square would overflow or vanish.
+    ///
+    /// # Errors
+    /// [`Error::Value`] when `weight - ddof` is not positive.
+    pub fn deviations(&self, ddof: f64) -> Result<Vec<f64>> {
+        let divisor = self.divisor(ddof)?;
+        let deviation = |j| scale((self.scatter_at(j, j) / divisor).sqrt(), self.exponents[j]);
+        Ok((0..self.dim).map(deviation).collect())
+    }
+
+    /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing of
+    /// its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
+    #[must_use]
+    pub fn alive(&self) -> Vec<bool> {
+        let alive = |j: usize| {
+            let deviation = (self.scatter_at(j, j) / self.weight).sqrt();
+            scale(deviation, self.exponents[j]) > self.epsilon * self.mean_high[j].abs()
+        };
+        (0..self.dim).map(alive).collect()
+    }
+
+    /// `S_ij / sqrt(S_ii S_jj)`: ones on the diagonal, rows and columns of 0 for the columns that are not
+    /// [`alive`](Self::alive).
+    #[must_use]
+    pub fn correlation(&self) -> DMatrix<f64> {
+        let root = |(j, alive)| if alive { 1.0 / self.scatter_at(j, j).sqrt() } else { 0.0 };
+        let roots: Vec<f64> = self.alive().into_iter().enumerate().map(root).collect();
+        unpack(self.dim, &self.scatter, |i, row| {
+            row.iter_mut().zip(&roots[i..]).for_each(|(s, root)| *s = (*s * roots[i] * root).clamp(-1.0, 1.0));
+            row[0] = f64::from(u8::from(roots[i] > 0.0));
+        })
+    }
+
+    pub(super) fn from_parts(
+        [mean_high, mean_low]: [Vec<f64>; 2],
+        exponents: Vec<i32>,
+        scatter: Vec<f64>,
+        epsilon: f64,
+    ) -> Self {
+        Self { dim: exponents.len(), count: 0, weight: 0.0, mean_high, mean_low, exponents, scatter, epsilon }
+    }
+
+    /// What the chunk counted; its scatter was summed with weights in units of 4^level.
+    pub(super) fn set_rows(&mut self, count: u64, weight: f64, level: i32) {
+        (self.count, self.weight) = (count, weight);
+        if level != 0 {
+            self.scatter.iter_mut().for_each(|s| *s *= weight_unit(level));
+        }
+    }
+
+    /// Entry (i, j >= i) of the scatter in its unit.
+    pub(super) fn scatter_at(&self, i: usize, j: usize) -> f64 {
+        self.scatter[row_start(self.dim, i) + j - i]
+    }
+
+    /// Whether the diagonal is finite; the rest is bounded by it.
+    pub(super) fn scatter_is_finite(&self) -> bool {
+        (0..self.dim).all(|j| self.scatter_at(j, j).is_finite())
+    }
+
+    fn check_dim(&self, what: &'static str, found: usize) -> Result<()> {
+        if found == self.dim { Ok(()) } else { Err(Error::Shape { what, found, wanted: self.dim }) }
+    }
+
+    fn divisor(&self, ddof: f64) -> Result<f64> {
+        let divisor = self.weight - ddof;
+        if divisor > 0.0 {
+            return Ok(divisor);
+        }
+        Err(Error::value("ddof", ddof, format!("less than the weight of the samples ({})", self.weight)))
+    }
+
+    /// Merges `other`, of the same number of columns.
+    fn add(&mut self, other: &Self) {
+        if other.weight == 0.0 {
+            return;
+        }
+        if self.weight == 0.0 {
+            self.clone_from(other);
+            return;
+        }
+        let weight = self.weight + other.weight;
+        let share = other.weight / weight;
+        let steps: Vec<Step> = (0..self.dim).map(|j| self.step(other, j)).collect();
+        let cross = self.weight * share;
+        for i in 0..self.dim {
+            let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
+            let Step { ours, theirs, delta } = steps[i];
+            for ((s, o), step) in self.scatter[row.clone()].iter_mut().zip(&other.scatter[row]).zip(&steps[i..]) {
+                *s = *s * (ours * step.ours) + o * (theirs * step.theirs) + cross * delta * step.delta;
+            }
+        }
+        for j in 0..self.dim {
+            self.move_mean(other, j, share);
+        }
+        (self.count, self.weight) = (self.count + other.count, weight);
+        self.epsilon = self.epsilon.max(other.epsilon);
+    }
+
+    /// The common unit of column `j`, stored, and what the merge needs in it.
+    fn step(&mut self, other: &Self, j: usize) -> Step {
+        let (before, (delta, half)) = (self.exponents[j], self.delta(other, j));
+        let mut unit = before.max(other.exponents[j]);
+        if delta != 0.0 {
+            unit = unit.max(exponent(delta) + half);
+        }
+        self.exponents[j] = unit;
+        Step { ours: power(before - unit), theirs: power(other.exponents[j] - unit), delta: scale(delta, half - unit) }
+    }
+
+    /// mu_b - mu_a as (value, exponent): true = value 2^exponent, for the difference may exceed the largest number.
+    fn delta(&self, other: &Self, j: usize) -> (f64, i32) {
+        let delta = (other.mean_high[j] - self.mean_high[j]) + (other.mean_low[j] - self.mean_low[j]);
+        if delta.is_finite() { (delta, 0) } else { (0.5 * other.mean_high[j] - 0.5 * self.mean_high[j], 1) }
+    }
+
+    /// mu += share (mu_b - mu), in two parts.
+    fn move_mean(&mut self, other: &Self, j: usize, share: f64) {
+        let (delta, half) = self.delta(other, j);
+        let (high, low) = (self.mean_high[j], self.mean_low[j]);
+        (self.mean_high[j], self.mean_low[j]) =
+            if half == 0 { two_sum(high, low + share * delta) } else { (2.0 * (0.5 * high + share * delta), 0.0) };
+    }
+}
+
+/// One column of a merge: factors that bring both scatters to the common unit, and mu_b - mu_a in it.
+#[derive(Clone, Copy)]
+struct Step {
+    ours: f64,
+    theirs: f64,
+    delta: f64,
+}
+
+/// a + b as the nearest number and what it leaves (Knuth 1969).
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
+}
+
+/// How many groups of chunks the rows are cut into: a power of two, from the sizes alone.
+fn groups(rows: usize, cols: usize) -> usize {
+    let most = (rows / GROUP_ROWS).min(rows.saturating_mul(cols * cols) / GROUP_WORK).min(GROUPS);
+    if most == 0 { 1 } else { 1 << most.ilog2() }
+}
+
+/// `parts` ranges of nearly equal length.
+fn split(range: Range<usize>, parts: usize) -> Vec<Range<usize>> {
+    let cut = |i| range.start + range.len() * i / parts.max(1);
+    (0..parts).map(|i| cut(i)..cut(i + 1)).collect()
+}

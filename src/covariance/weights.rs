@@ -1,0 +1,65 @@
+//! Sample weights (frequencies), checked and brought near 1.
+
+use crate::error::{Error, Result};
+use crate::matrix::{Element, MatrixView};
+use crate::power::{exponent, scale};
+use crate::simd::Lane;
+use crate::simd::panel::Weights;
+use std::ops::Range;
+
+/// The argument that errors name.
+const NAME: &str = "sample_weight";
+
+/// Weights times 4^-level, so that their roots are near 1 in any element type.
+#[derive(Debug)]
+pub(super) struct RowWeights<'a, T> {
+    original: &'a [f64],
+    weights: Vec<T>,
+    roots: Vec<T>,
+    /// Weights are measured in units of 4^level.
+    pub(super) level: i32,
+}
+
+impl<'a, T: Lane> RowWeights<'a, T> {
+    /// Checks the weights of the rows of `x`; rows left out must still be finite.
+    pub(super) fn new(original: &'a [f64], x: MatrixView<T>) -> Result<Self> {
+        if original.len() != x.rows() {
+            return Err(Error::Shape { what: NAME, found: original.len(), wanted: x.rows() });
+        }
+        if let Some(bad) = original.iter().find(|w| !w.is_finite() || **w < 0.0) {
+            return Err(Error::value(NAME, bad, "finite and not negative"));
+        }
+        let total: f64 = original.iter().sum();
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Error::value(
+                NAME,
+                format!("weights that sum to {total}"),
+                "positive somewhere, with a finite sum",
+            ));
+        }
+        let largest = original.iter().copied().fold(0.0, f64::max);
+        let level = exponent(largest).div_euclid(2);
+        let scaled: Vec<f64> = original.iter().map(|&w| scale(w, -2 * level)).collect();
+        let weights: Vec<T> = scaled.iter().map(|&w| T::of(w)).collect();
+        for (i, _) in weights.iter().enumerate().filter(|(_, w)| **w == T::zeroed()) {
+            x.rows_in(i..i + 1).check_finite("X")?;
+        }
+        Ok(Self { original, roots: scaled.iter().map(|&w| T::of(w.sqrt())).collect(), weights, level })
+    }
+
+    /// The weights of the rows in `range`, for packing.
+    pub(super) fn rows(&self, range: Range<usize>) -> Weights<'_, T> {
+        Weights { weights: &self.weights[range.clone()], roots: &self.roots[range] }
+    }
+
+    /// Number of rows in `range` that are present, and the sum of their weights.
+    pub(super) fn count(&self, range: Range<usize>) -> (u64, f64) {
+        let original = &self.original[range];
+        (original.iter().filter(|w| **w > 0.0).count() as u64, original.iter().sum())
+    }
+}
+
+/// Sum of weights in their element type.
+pub(super) fn total<T: Element>(weights: &[T]) -> f64 {
+    weights.iter().map(|&w| w.into()).sum()
+}

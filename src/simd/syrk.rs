@@ -1,0 +1,198 @@
+//! The symmetric product P'P of packed panels: register tiles over the upper triangle, summed in `f64` across panels.
+//!
+//! A tile is `rows` x (`vectors` full vectors) of P'P held in registers while the rows of a panel pass by: one broadcast
+//! serves all vectors of its row, one load serves all rows of its column. Both operands come from the same packed strips,
+//! whose width is a multiple of the tile's rows and of its columns, so nothing is packed twice.
+
+use super::panel::Panel;
+use super::{Lane, run};
+use crate::threads::Team;
+use bytemuck::cast_slice;
+use pulp::{Simd, WithSimd};
+
+/// Pieces that a team shares: enough that uneven threads finish together, each still some 100 us at d = 300.
+const PIECES: usize = 32;
+
+/// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub(super) lanes: usize,
+    pub(super) rows: usize,
+    pub(super) vectors: usize,
+    pub(super) strip: usize,
+}
+
+impl Shape {
+    /// The shape of the level in use.
+    #[must_use]
+    pub fn of<T: Lane>() -> Self {
+        run(Find::<T>(std::marker::PhantomData))
+    }
+
+    /// Number of strips that hold `cols` columns.
+    #[must_use]
+    pub fn strips(&self, cols: usize) -> usize {
+        cols.div_ceil(self.strip)
+    }
+
+    #[inline(always)]
+    pub(super) fn at<T: Lane, S: Simd>(_: S) -> Self {
+        let lanes = T::lanes::<S>();
+        let (rows, vectors, line) = if wide::<S>() { (8, 3, 3) } else { (6, 2, 6) };
+        Self { lanes, rows, vectors, strip: line * lanes }
+    }
+}
+
+/// Whether there are 32 registers of 512 bits: 8 x 3 accumulators fit, otherwise 6 x 2 in 16 registers.
+#[inline(always)]
+pub(super) fn wide<S: Simd>() -> bool {
+    S::F64_LANES == 8
+}
+
+struct Find<T>(std::marker::PhantomData<T>);
+
+impl<T: Lane> WithSimd for Find<T> {
+    type Output = Shape;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Shape {
+        Shape::at::<T, S>(simd)
+    }
+}
+
+/// One tile: rows from `row` of strip `a`, vectors `vector .. vector + count` of strip `b`.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    a: usize,
+    row: usize,
+    b: usize,
+    vector: usize,
+    count: usize,
+}
+
+/// The running sum of P'P over panels, its upper triangle cut into tiles.
+#[derive(Debug)]
+pub struct Tiles {
+    cols: usize,
+    shape: Shape,
+    jobs: Vec<Job>,
+    sums: Vec<f64>,
+}
+
+impl Tiles {
+    /// All zero, for `cols` columns.
+    #[must_use]
+    pub fn new(cols: usize, shape: Shape) -> Self {
+        let jobs = plan(cols, shape);
+        let sums = vec![0.0; jobs.len() * shape.rows * shape.vectors * shape.lanes];
+        Self { cols, shape, jobs, sums }
+    }
+
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.sums.fill(0.0);
+    }
+
+    /// Adds P'P of each panel, in order. With more than one thread the tiles are shared out; the sums do not depend on how.
+    pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
+        let size = self.shape.rows * self.shape.vectors * self.shape.lanes;
+        if team.threads() == 1 {
+            return run(Add { panels, jobs: &self.jobs, sums: &mut self.sums });
+        }
+        let jobs = self.jobs.len().div_ceil(PIECES).max(1);
+        let pieces = self.jobs.chunks(jobs).zip(self.sums.chunks_mut(jobs * size)).collect();
+        team.map(pieces, |(jobs, sums)| run(Add { panels, jobs, sums }));
+    }
+
+    /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
+    pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
+        let Shape { lanes, rows, vectors, strip } = self.shape;
+        let line = vectors * lanes;
+        for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * line)) {
+            let first = job.b * strip + job.vector * lanes;
+            let last = self.cols.min(first + job.count * lanes);
+            let top = job.a * strip + job.row;
+            for (i, values) in (top..last.min(top + rows)).zip(tile.chunks_exact(line)) {
+                let from = i.max(first);
+                piece(i, from, &values[from - first..last - first]);
+            }
+        }
+    }
+}
+
+/// The tiles that touch the upper triangle, one pair of strips after the other so that both stay in the first cache.
+fn plan(cols: usize, shape: Shape) -> Vec<Job> {
+    let Shape { lanes, rows, vectors, strip } = shape;
+    let mut jobs = Vec::with_capacity(cols.div_ceil(rows) * cols.div_ceil(vectors * lanes));
+    for b in 0..shape.strips(cols) {
+        for a in 0..=b {
+            for first in (b * strip..cols.min((b + 1) * strip)).step_by(vectors * lanes) {
+                let last = (first + vectors * lanes).min(cols);
+                for top in (a * strip..last.min((a + 1) * strip)).step_by(rows) {
+                    let from = first.max(top / lanes * lanes); // vectors wholly below the diagonal are left out
+                    let (row, vector) = (top % strip, from % strip / lanes);
+                    jobs.push(Job { a, row, b, vector, count: (last - from).div_ceil(lanes) });
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// sums += P'P of every panel, tile by tile.
+struct Add<'a, T> {
+    panels: &'a [Panel<T>],
+    jobs: &'a [Job],
+    sums: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Add<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if wide::<S>() { self.tiles::<S, 8, 3, 3>(simd) } else { self.tiles::<S, 6, 2, 6>(simd) }
+    }
+}
+
+impl<T: Lane> Add<'_, T> {
+    #[inline(always)]
+    fn tiles<S: Simd, const ROWS: usize, const VECTORS: usize, const LINE: usize>(self, simd: S) {
+        let line = VECTORS * T::lanes::<S>();
+        for panel in self.panels {
+            for (job, sums) in self.jobs.iter().zip(self.sums.chunks_exact_mut(ROWS * line)) {
+                let (a, b) = (panel.strip(job.a), panel.strip(job.b));
+                match job.count {
+                    1 => tile::<T, S, ROWS, 1, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
+                    2 => tile::<T, S, ROWS, 2, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
+                    _ => tile::<T, S, ROWS, VECTORS, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
+                }
+            }
+        }
+    }
+}
+
+/// sums[r][c] += sum over the panel's rows of a[row + r] b[vector * lanes + c], for `N` vectors.
+#[inline(always)]
+fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
+    simd: S,
+    (a, row): (&[T], usize),
+    (b, vector): (&[T], usize),
+    line: usize,
+    sums: &mut [f64],
+) {
+    let mut tile = [[T::splat(simd, T::zeroed()); N]; ROWS];
+    let (a, b) = (T::vectors::<S>(a).0.as_chunks::<LINE>().0, T::vectors::<S>(b).0.as_chunks::<LINE>().0);
+    for (a, b) in a.iter().zip(b) {
+        let (a, b) = (&cast_slice::<_, T>(a)[row..row + ROWS], &b[vector..vector + N]);
+        for r in 0..ROWS {
+            let x = T::splat(simd, a[r]);
+            for j in 0..N {
+                tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
+            }
+        }
+    }
+    for (sums, tile) in sums.chunks_exact_mut(line).zip(&tile) {
+        T::flush(simd, tile, sums);
+    }
+}
