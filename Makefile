@@ -27,7 +27,7 @@ unexport PYTHONPATH
 
 demo: .venv/.prinax .venv/.demo
 	@echo "==> running examples/quickstart.py"
-	@$(PY) examples/quickstart.py
+	@.venv/bin/python examples/quickstart.py
 
 test: .venv/.prinax .venv/.demo .venv/.test $(OLDER:%=.venv-sk%/.ready)
 	@$(RUN) --bar "testing the Rust core, without Python" cargo test
@@ -41,9 +41,9 @@ test: .venv/.prinax .venv/.demo .venv/.test $(OLDER:%=.venv-sk%/.ready)
 	@$(PY) -c 'import prinax; assert "site-packages" in prinax.__file__; print("==> testing the wheel installed at", prinax.__file__)'
 	@$(PY) -m pytest
 
-bench: .venv/.prinax .venv/.bench
+bench: .venv/.prinax .venv/.demo .venv/.bench
 	@echo "==> running benches/compare.py $(ARGS)"
-	@$(PY) benches/compare.py $(ARGS)
+	@.venv/bin/python benches/compare.py $(ARGS)
 
 lint: .venv/.prinax .venv/.lint
 	@$(RUN) "checking the Rust formatting" cargo fmt --check

@@ -1,0 +1,66 @@
+"""prinax against every peer installed: one process, interleaved, 1 and 2 threads each, errors beside times.
+
+python benches/compare.py [--quick] [--only TEXT] [--threads N] [--json FILE]
+
+A full run writes docs/benchmarks.md and docs/pictures/ratios.png; a restricted one only prints. A new family
+of rows is one file in benches/rows with a function `rows()`.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+# Read once by OpenBLAS when it loads; where set, they hold NumPy and SciPy below the kernels of the machine.
+CAPS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def without_caps() -> None:
+    """Starts this program again without the variables that slow the peers."""
+    if any(name in os.environ for name in CAPS):
+        environment = {name: value for name, value in os.environ.items() if name not in CAPS}
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small shapes and few repeats: a minute or two")
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name contains TEXT")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="this thread count only (default: 1, then 2)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every number there too")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    import machine
+    import measure
+    import report
+    import rows
+
+    threads = (options.threads,) if options.threads else (1, 2)
+    budget = measure.QUICK if options.quick else measure.FULL
+    chosen = [row for row in rows.discover() if options.only in row.name and (row.quick or not options.quick)]
+    if not chosen:
+        print(f"no row's name contains {options.only!r}", file=sys.stderr)
+        return 1
+    limits = machine.limits(threads)
+    print(report.heading(machine.description(), limits), flush=True)
+    results = []
+    for number, row in enumerate(chosen, 1):
+        print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
+        results.append(measure.run(row, threads, budget, limits))
+        print(report.detail(results[-1]), flush=True)
+    print(report.summary(results))
+    if options.json:
+        report.write_json(options.json, results, limits)
+    if not (options.quick or options.only or options.threads):
+        report.write_docs(Path(__file__).parents[1] / "docs", results, limits)
+    return 0
+
+
+if __name__ == "__main__":
+    without_caps()
+    sys.exit(main())

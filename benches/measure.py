@@ -1,0 +1,161 @@
+"""Rows and how they are timed: contestants in turn, round after round, so that a disturbance meets all."""
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import machine
+
+OURS = "prinax"
+# A peer counts as equally accurate up to ten times our error, or below the floor that nobody can tell apart.
+SLACK = 10.0
+FLOOR = {"float64": 1e-9, "float32": 1e-5}
+# One timed sample lasts at least this long, else the clock is what is measured.
+SAMPLE = 30e-6
+# A contestant slower than this runs once a thread count: its place in the table is clear.
+SLOW = 3.0
+# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's.
+SETTLE = 0.05
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long each contestant is timed at each thread count, and how often at least and at most."""
+
+    seconds: float
+    least: int
+    most: int
+
+
+FULL = Budget(0.6, 5, 400)
+QUICK = Budget(0.1, 3, 100)
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the comparison.
+
+    `prepare` makes the data and gives the contestants (name -> call) and `errors` (result -> relative error
+    by kind). `flops` and `read` are the least work known for the task; the machine's limit follows from them.
+    `measured` replaces timing in this process for costs that need one of their own (imports, memory): it
+    gives name -> values in `unit`.
+    """
+
+    name: str
+    group: str
+    prepare: Callable[[], tuple[dict[str, Call], Callable[[object], dict[str, float]]]] | None = None
+    flops: float = 0.0
+    read: float = 0.0
+    dtype: str = "float64"
+    quick: bool = False
+    measured: Callable[[Budget], dict[str, list[float]]] | None = None
+    unit: str = "s"
+
+
+@dataclass
+class Outcome:
+    """One contestant at one thread count: samples in the row's unit, errors by kind."""
+
+    samples: list[float]
+    errors: dict[str, float] = field(default_factory=dict)
+    failure: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples) if self.samples else math.inf
+
+    @property
+    def p99(self) -> float:
+        ordered = sorted(self.samples)
+        return ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)) - 1)] if ordered else math.inf
+
+    @property
+    def error(self) -> float:
+        """The largest error of any kind; a value that is not a number is as wrong as can be."""
+        return max((value if value == value else math.inf for value in self.errors.values()), default=0.0)
+
+
+@dataclass
+class Result:
+    """A row's outcomes: name -> outcome for each thread count (0 where threads do not matter)."""
+
+    row: Row
+    outcomes: dict[int, dict[str, Outcome]]
+    limit: dict[int, float]
+
+    def rivals(self, threads: int) -> dict[str, Outcome]:
+        """The peers as accurate as we are."""
+        entries = self.outcomes[threads]
+        enough = max(SLACK * entries[OURS].error, FLOOR[self.row.dtype])
+        return {
+            n: o for n, o in entries.items() if not n.startswith(OURS) and o.samples and o.error <= enough
+        }
+
+    def best_rival(self, threads: int) -> tuple[str, Outcome] | None:
+        return min(self.rivals(threads).items(), key=lambda entry: entry[1].median, default=None)
+
+
+def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limits) -> Result:
+    """Measures one row at every thread count."""
+    if row.measured is not None:
+        return Result(row, {0: {name: Outcome(values) for name, values in row.measured(budget).items()}}, {})
+    calls, errors = row.prepare()
+    outcomes: dict[int, dict[str, Outcome]] = {count: {} for count in counts}
+    pace: dict[tuple[int, str], float] = {}
+    for name, call in calls.items():
+        for count in counts:
+            outcomes[count][name], seconds = _first(call, count, errors)
+            if seconds < SLOW:
+                pace[count, name] = seconds
+    _rounds(calls, outcomes, pace, budget)
+    limit = (
+        {count: limits.seconds(count, row.dtype, row.flops, row.read) for count in counts} if row.read else {}
+    )
+    return Result(row, outcomes, limit)
+
+
+def _first(call: Call, count: int, errors: Callable[[object], dict[str, float]]) -> tuple[Outcome, float]:
+    """A warm-up whose result is checked, and about how long a call takes (infinity: never again)."""
+    with machine.threads(count):
+        try:
+            result, seconds = _timed(call)
+        except Exception as error:  # a peer that refuses the task stays in the table, with its reason
+            return Outcome([], failure=f"{type(error).__name__}: {error}".splitlines()[0][:90]), math.inf
+        if seconds < SLOW:
+            seconds = min(seconds, _timed(call)[1])
+    return Outcome([seconds] if seconds >= SLOW else [], errors(result)), seconds
+
+
+def _timed(call: Call) -> tuple[object, float]:
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
+def _rounds(
+    calls: dict[str, Call],
+    outcomes: dict[int, dict[str, Outcome]],
+    pace: dict[tuple[int, str], float],
+    budget: Budget,
+) -> None:
+    spent = dict.fromkeys(pace, 0.0)
+    for rounds in range(budget.most):
+        waiting = [key for key in pace if rounds < budget.least or spent[key] < budget.seconds]
+        if not waiting:
+            break
+        for count, name in waiting:
+            call = calls[name]
+            batch = range(max(1, math.ceil(SAMPLE / pace[count, name])))
+            with machine.threads(count):
+                if pace[count, name] < SETTLE:
+                    call()
+                start = time.perf_counter()
+                for _ in batch:
+                    call()
+                seconds = time.perf_counter() - start
+            outcomes[count][name].samples.append(seconds / len(batch))
+            spent[count, name] += seconds

