@@ -1,10 +1,11 @@
 """Principal component analysis and its family, right and fast."""
 
 from ._base import NotFittedError
-from ._core import InternalError, __version__, get_num_threads, set_num_threads
+from ._core import InternalError, __version__
 from ._covariance import Moments, center_rows, covariance, gram
 from ._linalg import eigh
 from ._pca import PCA
+from ._threads import get_num_threads, set_num_threads
 
 __all__ = [
     "PCA",

@@ -41,7 +41,7 @@ def covariance(X: Any, *, ddof: int = 1, center: bool = True, sample_weight: Any
     ddof = _parameters.whole(0)("ddof", ddof)
     center = _parameters.flag("center", center)
     weights, n = _validation.sample_weights(sample_weight, len(A), "covariance")
-    _validation.enough_samples(n, ddof, "covariance")
+    _validation.enough_samples(n, weights, ddof, "covariance")
     return _core.covariance(A, ddof, center, weights)
 
 
@@ -143,11 +143,10 @@ class Moments:
 
     def merge(self, other: Moments) -> None:
         """Take in the rows that another `Moments` of as many features has seen."""
-        if not isinstance(other, Moments):
-            raise TypeError(f"other must be a Moments, got a {type(other).__name__}")
+        state = moments_state("other", other)
         if other.n_features != self.n_features:
             raise ValueError(f"other has {other.n_features} features, but {self.n_features} are needed")
-        self._state.merge(other._state)
+        self._state.merge(state)
 
     def forget(self, factor: float) -> None:
         """Multiply the weight of everything seen so far by `factor`, above 0 and at most 1."""
@@ -165,6 +164,7 @@ class Moments:
         ndarray of shape (n_features, n_features)
         """
         ddof = _parameters.whole(0)("ddof", ddof)
+        _validation.enough_weight(self.weight, ddof, "moments")
         return self._state.covariance(ddof)
 
     @property
@@ -210,3 +210,10 @@ class Moments:
 
     def __repr__(self) -> str:
         return f"Moments(n_features={self.n_features}, count={self.count}, weight={self.weight:g})"
+
+
+def moments_state(name: str, value: Any) -> _core.Moments:
+    """The core's state of a `Moments`, for whoever takes one as the argument `name`."""
+    if not isinstance(value, Moments):
+        raise TypeError(f"{name} must be a Moments, got a {type(value).__name__}")
+    return value._state

@@ -82,7 +82,7 @@ def one_of(*words: str, **aliases: str) -> Rule:
 
 def components(name: str, value: Any) -> int | float | str | None:
     """None, an integer from 0 on, a share of the variance in (0, 1), or "mle"; the shape of X comes later."""
-    wanted = "an integer of at least 0, a share of the variance strictly between 0 and 1, 'mle' or None"
+    wanted = "an integer of at least 0, a share of the variance between 0 and 1, 'mle' or None"
     if value is None or (isinstance(value, str) and value == "mle"):
         return value
     if not isinstance(value, str) and not is_real(value):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _parameters, _validation
+from ._covariance import Moments, moments_state
 from ._gaussian import GaussianProjection
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ._covariance import Moments
     from ._validation import Array
 
 # The order of what the core's three fits return.
@@ -223,11 +223,11 @@ class PCA(GaussianProjection):
         by = f"{cls.__name__}.from_moments"
         p = _parameters.checked(model, _parameters.PCA)
         _parameters.rowless_solver(p["svd_solver"], by)
-        n, d = moments.count, moments.n_features
-        _validation.enough_samples(n, p["ddof"], by)
+        state, n, d = moments_state("moments", moments), moments.count, moments.n_features
+        _validation.enough_weight(moments.weight, p["ddof"], "moments")
         _parameters.components_fit(p["n_components"], n, d)
         fit = _core.pca_from_moments(
-            moments._state,
+            state,
             p["n_components"],
             p["svd_solver"],
             p["tol"],
@@ -265,7 +265,7 @@ class PCA(GaussianProjection):
         C = _validation.square(covariance, by, "covariance")
         d = len(C)
         n = _parameters.whole(1)("n_samples", n_samples)
-        _validation.enough_samples(n, p["ddof"], by)
+        _validation.enough_samples(n, None, p["ddof"], by)
         _parameters.components_fit(p["n_components"], n, d)
         fit = _core.pca_from_covariance(
             C,
@@ -288,7 +288,7 @@ class PCA(GaussianProjection):
         A = _validation.matrix(X, by)
         weights, n = _validation.sample_weights(sample_weight, len(A), by)
         d = A.shape[1]
-        _validation.enough_samples(n, p["ddof"], by)
+        _validation.enough_samples(n, weights, p["ddof"], by)
         _parameters.components_fit(p["n_components"], n, d)
         fit = _core.fit_pca(
             A,

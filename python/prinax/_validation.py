@@ -29,7 +29,7 @@ def matrix(X: Any, by: str, what: str = "X", rows: int = 1, cols: int = 1) -> Ar
     """
     A = X if type(X) is np.ndarray else _read(X, by, what)
     if A.ndim != 2:
-        raise ValueError(_wrong_dimension(A, by, what))
+        raise _wrong_dimension(A, by, what)
     if A.dtype.type not in (np.float32, np.float64) or not A.dtype.isnative or not A.flags.aligned:
         A = _as_float(A, what)
     n, d = A.shape
@@ -76,12 +76,23 @@ def sample_weights(sample_weight: Any, n: int, by: str) -> tuple[Array | None, i
     return w, present
 
 
-def enough_samples(n: int, ddof: int, by: str) -> None:
-    """Refuses a number of samples that leaves no degree of freedom."""
-    if n <= ddof:
+def enough_samples(n: int, weights: Array | None, ddof: int, by: str) -> None:
+    """Refuses samples, or weights of samples, that leave no degree of freedom."""
+    if weights is not None:
+        enough_weight(float(weights.sum()), ddof, "sample_weight")
+    elif n <= ddof:
         raise ValueError(
             f"Found X with {n} sample(s) while a minimum of {ddof + 1} is required by {by} with ddof={ddof} "
             "(the divisor of the variances is n_samples - ddof)."
+        )
+
+
+def enough_weight(total: float, ddof: int, what: str) -> None:
+    """Refuses a sum of weights that leaves no degree of freedom."""
+    if total <= ddof:
+        raise ValueError(
+            f"the weights of {what} must sum to more than ddof={ddof}, got {total:g}: they are frequencies "
+            "(ddof=0 takes any)"
         )
 
 
@@ -211,17 +222,22 @@ def _unreadable(X: Any, what: str, error: Exception) -> Exception:
     )
 
 
-def _wrong_dimension(A: Array, by: str, what: str) -> str:
+def _wrong_dimension(A: Array, by: str, what: str) -> Exception:
+    if A.ndim == 0 and A.dtype.kind not in "biufc":
+        item = A.item()
+        found = repr(item) if item is None or isinstance(item, (str, bytes)) else f"a {type(item).__name__}"
+        return TypeError(f"{what} must be a 2D array of numbers, got {found:.60}")
     if A.ndim == 0:
-        found = f"a {type(A.item()).__name__}" if A.dtype.kind == "O" else f"the scalar {A.item()!r}"
-        return f"Expected {what} to be a 2D array, got {found} instead. Reshape your data to two dimensions."
-    if A.ndim == 1:
-        return (
-            f"Expected {what} to be a 2D array, got a 1D array of length {len(A)} instead. Reshape your data "
-            "either using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) "
-            "if it contains a single sample."
+        return ValueError(
+            f"Expected {what} to be a 2D array, got the scalar {A.item()!r}. Reshape your data."
         )
-    return f"Found {what} with dim {A.ndim} (shape={A.shape}), while dim 2 is required by {by}."
+    if A.ndim == 1:
+        return ValueError(
+            f"Expected {what} to be a 2D array, got a 1D array of length {len(A)}. Reshape your data either "
+            "using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it "
+            "contains a single sample."
+        )
+    return ValueError(f"Found {what} with dim {A.ndim} (shape={A.shape}), while dim 2 is required by {by}.")
 
 
 # --- numbers ------------------------------------------------------------------------------------------------

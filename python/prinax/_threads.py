@@ -1,0 +1,27 @@
+"""The size of prinax's own thread pool."""
+
+from __future__ import annotations
+
+from . import _core, _parameters
+
+
+def set_num_threads(n: int | None) -> None:
+    """Set how many threads prinax uses in this process. No result depends on it, not in one bit.
+
+    Parameters
+    ----------
+    n : int or None
+        At least 1. None returns to the environment's choice: ``PRINAX_NUM_THREADS``, else
+        ``OMP_NUM_THREADS``, else the CPUs that this process may use.
+    """
+    _core.set_num_threads(None if n is None else _parameters.whole(1)("n", n))
+
+
+def get_num_threads() -> int:
+    """How many threads prinax uses in this process.
+
+    Returns
+    -------
+    int
+    """
+    return _core.get_num_threads()

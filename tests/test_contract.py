@@ -1,0 +1,426 @@
+"""scikit-learn's contract: its own checks, and what its tools do with our estimators.
+
+Runs on scikit-learn 1.7 and later; pandas and polars are used where they are installed.
+"""
+
+import copy
+import doctest
+import functools
+import importlib
+import pickle
+import pydoc
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import prinax
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import PCA
+from sklearn import decomposition
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+ESTIMATORS = [
+    PCA(),
+    PCA(n_components=2),
+    PCA(n_components=2, whiten=True),
+    PCA(n_components=2, svd_solver="full"),
+    PCA(n_components=2, svd_solver="lanczos"),
+    PCA(n_components=1, svd_solver="gram", scale=True),
+]
+
+# Checks that scikit-learn runs on its own estimators only.
+EXTRA_CHECKS = [
+    "check_dataframe_column_names_consistency",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_get_feature_names_out_error",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_inplace_ensure_writeable",
+]
+
+
+def expected_failures(estimator):
+    if estimator.n_components is None:
+        return {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "None keeps min(n_samples, n_features) components, and repeated rows are more samples"
+            )
+        }
+    return {}
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((60, 5)) * [5, 4, 3, 2, 1] + 3
+
+
+@pytest.fixture
+def pca(X):
+    return PCA(n_components=3).fit(X)
+
+
+@pytest.fixture
+def frame(X):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(X, columns=list("abcde"), index=range(100, 160))
+
+
+def run_python(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+# --- scikit-learn's checks ----------------------------------------------------------------------------------
+
+
+# That our classes derive from none of scikit-learn's is the point, and not worth its warning.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    every_check = parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+
+
+@pytest.mark.filterwarnings("ignore")
+@every_check
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", EXTRA_CHECKS)
+@pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=repr)
+def test_scikit_learn_checks_of_its_own(name, estimator):
+    for library in ("pandas", "polars"):
+        if library in name or (library == "pandas" and "dataframe" in name):
+            pytest.importorskip(library)
+    getattr(estimator_checks, name)("PCA", clone(estimator))
+
+
+# --- parameters and representation --------------------------------------------------------------------------
+
+
+def test_the_first_parameters_are_those_of_scikit_learn():
+    theirs = decomposition.PCA().get_params()
+    ours = PCA().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+    assert list(ours) == sorted(ours)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"n_components": 2}, {"n_components": 0.5, "whiten": True}, {"svd_solver": "full", "tol": 1e-3}],
+    ids=str,
+)
+def test_repr_is_that_of_scikit_learn(params):
+    assert repr(PCA(**params)) == repr(decomposition.PCA(**params))
+
+
+def test_html_representation_follows_scikit_learns_setting(pca):
+    with sklearn.config_context(display="diagram"):
+        bundle = pca._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(pca)
+    assert "PCA" in bundle["text/html"]
+    with sklearn.config_context(display="text"):
+        assert pca._repr_mimebundle_() == {"text/plain": repr(pca)}
+
+
+def test_set_params_sets_all_or_nothing():
+    pca = PCA(n_components=2)
+    with pytest.raises(
+        ValueError, match=r"Invalid parameter 'componentz' for estimator PCA\(n_components=2\)"
+    ):
+        pca.set_params(whiten=True, componentz=3)
+    with pytest.raises(ValueError, match="'svd_solver' is no estimator"):
+        pca.set_params(svd_solver__tol=1)
+    assert pca.get_params() == PCA(n_components=2).get_params()
+    assert pca.set_params(whiten=True) is pca
+    assert pca.whiten
+
+
+def test_a_subclass_may_add_parameters(X):
+    class Named(PCA):
+        def __init__(self, n_components=None, *, label="none", ddof=1):
+            super().__init__(n_components, ddof=ddof)
+            self.label = label
+
+    named = clone(Named(2, label="mine"))
+    assert named.get_params() == {"n_components": 2, "label": "mine", "ddof": 1}
+    assert repr(named) == "Named(label='mine', n_components=2)"
+    assert named.fit(X).get_feature_names_out().tolist() == ["named0", "named1"]
+
+
+# --- fitted state -------------------------------------------------------------------------------------------
+
+
+def test_a_failed_fit_changes_nothing(pca, X):
+    before = dict(vars(pca))
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    for wrong in (bad, X[:1], X[0], "text"):
+        with pytest.raises((ValueError, TypeError)):
+            pca.fit(wrong)
+    with pytest.raises(ValueError, match="sample_weight"):
+        pca.fit(X, sample_weight=np.zeros(len(X)))
+    assert vars(pca).keys() == before.keys()
+    assert all(vars(pca)[name] is value for name, value in before.items())
+
+
+def test_reading_a_model_changes_nothing(pca, X):
+    before = pickle.dumps(pca)
+    for method in ("transform", "score", "score_samples", "reconstruct", "residuals", "squared_residuals"):
+        getattr(pca, method)(X)
+        getattr(pca, method)(X.tolist())
+    pca.inverse_transform(pca.transform(X))
+    pca.get_covariance(), pca.get_precision(), pca.n_components_for(ratio=0.5), repr(pca)
+    assert pickle.dumps(pca) == before
+
+
+def test_a_second_fit_forgets_the_names_of_the_first(frame):
+    pca = PCA(n_components=2).fit(frame)
+    assert pca.feature_names_in_.tolist() == list("abcde")
+    pca.fit(frame.to_numpy())
+    assert not hasattr(pca, "feature_names_in_")
+
+
+def test_edited_components_are_honoured(pca, X):
+    pca.components_ = pca.components_[[2, 0]]
+    expected = (X - X.mean(axis=0)) @ pca.components_.T
+    assert_allclose(pca.transform(X), expected, rtol=1e-12, atol=1e-12)
+    pca.components_ = pca.components_.tolist()
+    assert_allclose(pca.transform(X), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_fit_transform_gives_the_bits_of_fit_then_transform(nasty):
+    for whiten in (False, True):
+        model = PCA(whiten=whiten)
+        Z = model.fit_transform(nasty)
+        assert_array_equal(Z, model.transform(nasty))
+        assert_array_equal(Z, PCA(whiten=whiten).fit(nasty).transform(nasty.tolist()))
+        assert np.isfinite(Z).all()
+        V = model.components_
+        assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "method", ["transform", "inverse_transform", "score", "get_covariance", "get_feature_names_out"]
+)
+def test_not_fitted_is_also_the_error_of_scikit_learn(method, X):
+    from sklearn.exceptions import NotFittedError
+
+    call = getattr(PCA(), method)
+    with pytest.raises(prinax.NotFittedError, match="This PCA instance is not fitted yet") as caught:
+        call() if method.startswith("get") else call(X)
+    assert isinstance(caught.value, (NotFittedError, ValueError, AttributeError))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), again.args) == (type(caught.value), caught.value.args)
+
+
+# --- containers and names -----------------------------------------------------------------------------------
+
+
+def test_set_output_pandas_keeps_the_index(frame):
+    pca = PCA(n_components=2).set_output(transform="pandas")
+    for Z in (pca.fit_transform(frame), pca.transform(frame)):
+        assert Z.columns.tolist() == ["pca0", "pca1"]
+        assert Z.index.equals(frame.index)
+    assert type(pca.set_output(transform="default").transform(frame)) is np.ndarray
+
+
+def test_set_output_polars(X):
+    polars = pytest.importorskip("polars")
+    pca = PCA(n_components=2).set_output(transform="polars")
+    Z = pca.fit_transform(polars.DataFrame(X, schema=list("abcde")))
+    assert isinstance(Z, polars.DataFrame)
+    assert Z.columns == ["pca0", "pca1"]
+
+
+def test_set_output_refuses_what_it_does_not_know(pca, X):
+    with pytest.raises(ValueError, match=r"output config must be in .* got 'arrow'"):
+        pca.set_output(transform="arrow")
+    assert pca.set_output(transform=None) is pca
+    assert type(pca.transform(X)) is np.ndarray
+
+
+def test_names_are_checked_where_both_sides_have_them(frame):
+    pca = PCA(n_components=2).fit(frame)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        pca.transform(frame[list("bacde")])
+    with pytest.raises(ValueError, match=r"(?s)unseen at fit time:\n- z\n.*now missing:\n- e\n"):
+        pca.transform(frame.rename(columns={"e": "z"}))
+    with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
+        pca.transform(frame.to_numpy())
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="X has feature names, but PCA was fitted without"):
+        PCA(n_components=2).fit(frame.to_numpy()).transform(frame)
+
+
+# --- scikit-learn's tools -----------------------------------------------------------------------------------
+
+
+def test_pipeline_grid_search_and_columns(X, rng):
+    y = X[:, 0] > X[:, 0].mean()
+    from sklearn.linear_model import LogisticRegression
+
+    pipe = make_pipeline(StandardScaler(), PCA(), LogisticRegression())
+    search = GridSearchCV(pipe, {"pca__n_components": [1, 2, 0.9], "pca__whiten": [True, False]}, cv=3)
+    assert search.fit(X, y).score(X, y) > 0.5
+    union = FeatureUnion([("two", PCA(2)), ("one", PCA(1))])
+    assert union.fit_transform(X).shape == (60, 3)
+    columns = ColumnTransformer([("pca", PCA(n_components=1), [0, 1, 2])], remainder="passthrough")
+    assert columns.fit_transform(X).shape == (60, 3)
+    assert columns.get_feature_names_out().tolist() == ["pca__pca0", "remainder__x3", "remainder__x4"]
+
+
+def test_score_drives_a_grid_search(X):
+    search = GridSearchCV(PCA(), {"n_components": [1, 3]}, cv=3).fit(X)
+    assert set(search.cv_results_["param_n_components"]) == {1, 3}
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_weights_are_routed(X, rng):
+    w = rng.integers(0, 3, len(X)).astype(float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(PCA(n_components=2).set_fit_request(sample_weight=True))
+        pipe = clone(pipe).fit(X, sample_weight=w)
+        assert_array_equal(pipe[0].components_, PCA(n_components=2).fit(X, sample_weight=w).components_)
+        assert make_pipeline(PCA(n_components=2)).fit(X)[0].n_samples_ == len(X)
+
+
+# --- copies and files ---------------------------------------------------------------------------------------
+
+
+def through_joblib(pca, folder):
+    joblib = pytest.importorskip("joblib")
+    joblib.dump(pca, folder / "pca.joblib")
+    return joblib.load(folder / "pca.joblib", mmap_mode="r")
+
+
+COPIES = {
+    "pickle": lambda pca, _: pickle.loads(pickle.dumps(pca)),
+    "oldest protocol": lambda pca, _: pickle.loads(pickle.dumps(pca, protocol=0)),
+    "deepcopy": lambda pca, _: copy.deepcopy(pca),
+    "copy": lambda pca, _: copy.copy(pca),
+    "joblib, memory-mapped": through_joblib,
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_transform_alike(way, pca, X, tmp_path):
+    twin = COPIES[way](pca, tmp_path)
+    assert vars(twin).keys() == vars(pca).keys()
+    assert_array_equal(twin.transform(X), pca.transform(X))
+
+
+def test_states_that_cannot_be_read_say_so(pca):
+    state = pca.__getstate__()
+    with pytest.raises(ValueError, match=r"saved by prinax 99\.0\.0, which prinax .* cannot read: upgrade"):
+        PCA.__new__(PCA).__setstate__({**state, "_prinax_version": "99.0.0"})
+    with pytest.raises(ValueError, match="this is no saved PCA"):
+        PCA.__new__(PCA).__setstate__({"components_": 1})
+    del state["ddof"]
+    older = PCA.__new__(PCA)
+    older.__setstate__(state)
+    assert older.ddof == 1
+
+
+# --- the package --------------------------------------------------------------------------------------------
+
+
+def test_import_brings_nothing_beyond_numpy():
+    code = "import sys, numpy; seen = set(sys.modules); import prinax; print(*(set(sys.modules) - seen))"
+    assert {name.partition(".")[0] for name in run_python(code)} <= {"prinax", "__future__"}
+
+
+def test_use_brings_nothing_either():
+    code = (
+        "import sys, numpy, prinax; X = numpy.eye(4); seen = set(sys.modules);"
+        "pca = prinax.PCA(2).fit(X.tolist()); pca.transform(X); repr(pca);"
+        "print('end', *(set(sys.modules) - seen))"
+    )
+    assert run_python(code) == ["end"]
+
+
+def test_not_fitted_without_scikit_learn():
+    code = (
+        "import prinax\ntry: prinax.PCA().transform([[1.0]])\nexcept prinax.NotFittedError as e: "
+        "print(type(e) is prinax.NotFittedError, isinstance(e, ValueError), isinstance(e, AttributeError))"
+    )
+    assert run_python(code) == ["True"] * 3
+
+
+def test_tab_completion_shows_the_public_names():
+    assert dir(prinax) == sorted(prinax.__all__)
+    assert all(hasattr(prinax, name) for name in prinax.__all__)
+    assert [name for name in dir(PCA) if not name.startswith("_")] == PUBLIC_METHODS
+
+
+PUBLIC_METHODS = [
+    "fit",
+    "fit_transform",
+    "from_covariance",
+    "from_moments",
+    "get_covariance",
+    "get_feature_names_out",
+    "get_metadata_routing",
+    "get_params",
+    "get_precision",
+    "inverse_transform",
+    "n_components_for",
+    "reconstruct",
+    "reconstruction_error",
+    "residuals",
+    "score",
+    "score_samples",
+    "set_fit_request",
+    "set_output",
+    "set_params",
+    "squared_residuals",
+    "transform",
+]
+
+
+@pytest.mark.parametrize("module", ["_pca", "_covariance", "_linalg"])
+def test_examples_in_the_documentation(module):
+    done = doctest.testmod(importlib.import_module(f"prinax.{module}"))
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_documentation_names_every_parameter_and_attribute(pca, frame):
+    text = pydoc.plain(pydoc.render_doc(PCA))
+    fitted = [name for name in vars(PCA(2).fit(frame)) if name.endswith("_") and not name.startswith("_")]
+    for name in [*PCA().get_params(), *fitted]:
+        assert re.search(rf"^ \|  {name} : ", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", [*PUBLIC_METHODS, "covariance", "gram", "center_rows", "eigh"])
+def test_documentation_names_every_argument(name):
+    call = getattr(PCA, name, None) or getattr(prinax, name)
+    code = getattr(call, "__func__", call).__code__
+    arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
+    for argument in arguments:
+        assert re.search(rf"\b{argument}\b", call.__doc__), argument
+
+
+def test_no_warning_in_ordinary_use(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        functools.reduce(
+            lambda Z, solver: PCA(2, svd_solver=solver).fit_transform(X), ["auto", "full", "gram"], X
+        )

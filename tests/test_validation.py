@@ -1,0 +1,335 @@
+"""What comes in: what is accepted and as what, and the sentence for what is not."""
+
+import array
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import prinax
+import pytest
+from numpy.testing import assert_array_equal
+from prinax import PCA, _validation
+
+SMALL = np.array([[1.0, 2.0], [4.0, 3.0], [5.0, 9.0]])
+
+
+def says(*parts):
+    """A pattern for a message that holds all the parts, in any order."""
+    return "(?s)" + "".join(f"(?=.*{re.escape(part)})" for part in parts)
+
+
+def read(X):
+    return _validation.matrix(X, "PCA")
+
+
+# --- arrays that are accepted -------------------------------------------------------------------------------
+
+
+def misaligned(A):
+    raw = np.zeros(A.nbytes + 1, np.uint8)[1:].view(A.dtype).reshape(A.shape)
+    raw[...] = A
+    assert not raw.flags.aligned
+    return raw
+
+
+FORMS = {
+    "lists": SMALL.tolist(),
+    "tuples": tuple(map(tuple, SMALL.tolist())),
+    "list of arrays": list(SMALL),
+    "rows of array.array": [array.array("d", row) for row in SMALL],
+    "int8": SMALL.astype(np.int8),
+    "uint8": SMALL.astype(np.uint8),
+    "int64": SMALL.astype(np.int64),
+    "uint64": SMALL.astype(np.uint64),
+    "float16": SMALL.astype(np.float16),
+    "longdouble": SMALL.astype(np.longdouble),
+    "objects": SMALL.astype(object),
+    "big-endian": SMALL.astype(">f8"),
+    "big-endian integers": SMALL.astype(">i4"),
+    "misaligned": misaligned(SMALL),
+    "decimals": [[Decimal(int(v)) for v in row] for row in SMALL],
+    "fractions": [[Fraction(int(v)) for v in row] for row in SMALL],
+    "matrix subclass": SMALL.view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_of_any_kind_become_float64(form):
+    A = read(FORMS[form])
+    assert A.dtype == np.float64
+    assert A.dtype.isnative
+    assert A.flags.aligned
+    assert_array_equal(A, SMALL)
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<f4"])
+def test_float32_stays_float32(dtype):
+    A = read(SMALL.astype(dtype))
+    assert A.dtype == np.float32
+    assert A.dtype.isnative
+    assert_array_equal(A, SMALL)
+
+
+def test_booleans_become_numbers():
+    assert_array_equal(read([[True, False], [False, False]]), [[1.0, 0.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_the_core_can_read_is_not_copied(dtype):
+    base = SMALL.astype(dtype)
+    frozen = base.copy()
+    frozen.flags.writeable = False
+    for X in (base, np.asfortranarray(base), base[::-1], base[:, ::-1], base[::2], base.T, frozen):
+        assert read(X) is X
+
+
+def test_memory_maps_are_read_in_place(tmp_path):
+    np.save(tmp_path / "x.npy", SMALL)
+    X = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert np.shares_memory(read(X), X)
+
+
+def test_dlpack_is_read():
+    class Tensor:
+        def __init__(self, values):
+            self.values = values
+
+        def __dlpack__(self, **options):
+            return self.values.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.values.__dlpack_device__()
+
+    assert_array_equal(read(Tensor(SMALL)), SMALL)
+
+
+def test_the_input_is_never_changed():
+    X = SMALL * np.pi
+    before = X.copy()
+    model = PCA(n_components=1, copy=False, scale=True).fit(X, sample_weight=[1, 2, 3])
+    for method in ("transform", "reconstruct", "residuals", "squared_residuals", "score_samples"):
+        getattr(model, method)(X)
+    assert_array_equal(X, before)
+
+
+# --- arrays that are refused --------------------------------------------------------------------------------
+
+
+class OnDevice:
+    def __dlpack__(self, **_):
+        raise BufferError("not here")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+class Sparse:
+    nnz = 1
+
+    def toarray(self):
+        return SMALL
+
+
+BAD_ARRAYS = {
+    "None": (None, TypeError, ["X", "2D array", "None"]),
+    "string": ("text", TypeError, ["X", "2D array", "'text'"]),
+    "scalar": (3.0, ValueError, ["X", "2D array", "3.0"]),
+    "generator": ((row for row in SMALL), TypeError, ["X", "2D array", "generator"]),
+    "1-D": (SMALL[0], ValueError, ["X", "2D array", "1D array of length 2", "Reshape your data"]),
+    "3-D": (SMALL[None], ValueError, ["X", "dim 3", "(1, 3, 2)", "PCA"]),
+    "no rows": (SMALL[:0], ValueError, ["X", "0 sample(s) (shape=(0, 2))", "minimum of 1", "PCA"]),
+    "no columns": (
+        SMALL[:, :0],
+        ValueError,
+        ["X", "0 feature(s) (shape=(3, 0)) while a minimum of 1 is required"],
+    ),
+    "ragged": ([[1.0, 2.0], [3.0]], ValueError, ["X", "rectangle", "rows differ"]),
+    "complex": (SMALL + 0j, ValueError, ["X", "Complex data not supported", "complex128"]),
+    "strings": ([["1", "2"], ["3", "4"]], TypeError, ["X", "<U1", "strings"]),
+    "bytes": (np.array([[b"1"]]), TypeError, ["X", "|S1", "strings"]),
+    "dates": (np.zeros((2, 2), "M8[s]"), TypeError, ["X", "datetime64[s]", "dates"]),
+    "durations": (np.zeros((2, 2), "m8[s]"), TypeError, ["X", "timedelta64[s]", "dates"]),
+    "structured": (np.zeros((2, 2), "f8,f8"), TypeError, ["X", "structured"]),
+    "masked": (np.ma.masked_array(SMALL), TypeError, ["X", "masked", "X.filled"]),
+    "sparse": (Sparse(), TypeError, ["X", "sparse", "X.toarray()"]),
+    "device": (OnDevice(), TypeError, ["X", "device", "X.cpu()"]),
+    "string object": (np.array([[1.0, "2"]], object), TypeError, ["X[0, 1]", "'2'"]),
+    "dict object": (
+        np.array([[1.0, {}]], object),
+        TypeError,
+        ["X[0, 1]", "dict", "argument must be a string or"],
+    ),
+    "None object": (np.array([[1.0, None]], object), ValueError, ["X[0, 1]", "missing", "NaN"]),
+    "complex object": (np.array([[1j, 1.0]], object), ValueError, ["X[0, 0]", "Complex data not supported"]),
+    "huge integer": ([[10**400, 1]], ValueError, ["X", "integer", "too large"]),
+    "NaN": ([[1.0, np.nan], [2.0, 3.0]], ValueError, ["X", "NaN", "finite"]),
+    "infinity": ([[1.0, -np.inf], [2.0, 3.0]], ValueError, ["X", "infinity", "finite"]),
+    "beyond float64": (SMALL.astype(np.longdouble) * np.longdouble("1e4000"), ValueError, ["X", "infinity"]),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ARRAYS)
+def test_refusals_name_the_argument_the_finding_and_the_wish(bad):
+    X, error, parts = BAD_ARRAYS[bad]
+    if bad == "beyond float64" and np.finfo(np.longdouble).max < 1e4000:
+        pytest.skip("longdouble is float64 here")
+    with pytest.raises(error, match=says(*parts)) as caught:
+        PCA().fit(X)
+    assert type(caught.value) in (TypeError, ValueError)
+
+
+FITTED_METHODS = ["transform", "score", "score_samples", "reconstruct", "residuals", "squared_residuals"]
+
+
+@pytest.mark.parametrize("method", [*FITTED_METHODS, "reconstruction_error"])
+@pytest.mark.parametrize(
+    ("X", "parts"),
+    [
+        ([[1.0, 2.0, 3.0]], ["X has 3 features, but PCA is expecting 2 features as input"]),
+        ([[1.0, np.nan]], ["X", "NaN"]),
+        ([1.0, 2.0], ["X", "Reshape your data"]),
+        (SMALL[:0], ["X", "0 sample(s)"]),
+    ],
+    ids=["width", "NaN", "1-D", "no rows"],
+)
+def test_new_rows_are_refused_alike_everywhere(method, X, parts):
+    model = PCA(n_components=1).fit(SMALL)
+    with pytest.raises(ValueError, match=says(*parts)):
+        getattr(model, method)(X)
+
+
+def test_inverse_transform_wants_as_many_scores_as_components():
+    model = PCA(n_components=1).fit(SMALL)
+    with pytest.raises(ValueError, match=says("X has 2 features", "inverse_transform", "expecting 1")):
+        model.inverse_transform(SMALL)
+
+
+# --- data frames --------------------------------------------------------------------------------------------
+
+
+def pandas_frame(**columns):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({name: pandas.Series(v, dtype=t) for name, (v, t) in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("types", "dtype"),
+    [
+        (("float64", "float64"), np.float64),
+        (("float32", "float32"), np.float32),
+        (("Float32", "float32"), np.float32),
+        (("float32", "int16"), np.float64),
+        (("float64", "bool"), np.float64),
+        (("Float64", "Int64"), np.float64),
+        (("boolean", "uint8"), np.float64),
+        (("object", "float64"), np.float64),
+        (("float[pyarrow]", "float[pyarrow]"), np.float32),
+        (("double[pyarrow]", "int8[pyarrow]"), np.float64),
+        (("Sparse[float64]", "float64"), np.float64),
+    ],
+    ids=str,
+)
+def test_pandas_columns_of_numbers(types, dtype):
+    if "pyarrow" in types[0]:
+        pytest.importorskip("pyarrow")
+    A = read(pandas_frame(a=([1, 0, 1], types[0]), b=([0, 1, 1], types[1])))
+    assert A.dtype == dtype
+    assert_array_equal(A, [[1, 0], [0, 1], [1, 1]])
+
+
+def test_pandas_of_one_dtype_is_not_copied():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(SMALL)
+    assert np.shares_memory(read(X), X.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "parts"),
+    [
+        ((["1", "2"], "object"), TypeError, ["X[0, 1]", "'1'"]),
+        ((["1", "2"], "string"), TypeError, ["X", "column 'b'", "string"]),
+        ((["1", "2"], "category"), TypeError, ["X", "column 'b'", "category"]),
+        ((["2020-01-01", "2020-01-02"], "datetime64[ns]"), TypeError, ["X", "column 'b'", "datetime64"]),
+        (([1.0, None], "Float64"), ValueError, ["X", "missing values", "NaN", "column 'b'"]),
+        (([1, None], "Int64"), ValueError, ["X", "missing values", "NaN", "column 'b'"]),
+        (([1.0, None], "float64"), ValueError, ["X", "NaN"]),
+    ],
+    ids=str,
+)
+def test_pandas_columns_that_are_refused(column, error, parts):
+    with pytest.raises(error, match=says(*parts)):
+        PCA().fit(pandas_frame(a=([1.0, 2.0], "float64"), b=column))
+
+
+def test_columns_may_have_any_name():
+    X = pandas_frame(mask=([1.0, 2.0], "f8"), filled=([1.0, 3.0], "f8"), nnz=([0.0, 1.0], "f8"))
+    assert read(X).shape == (2, 3)
+    assert _validation.column_names(X).tolist() == ["mask", "filled", "nnz"]
+
+
+def test_names_must_all_be_strings_or_none():
+    pandas = pytest.importorskip("pandas")
+    assert _validation.column_names(pandas.DataFrame(SMALL)) is None
+    with pytest.raises(TypeError, match=says("Feature names", "'int'", "'str'")):
+        PCA().fit(pandas.DataFrame(SMALL, columns=["a", 1]))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_frames(library):
+    module = pytest.importorskip(library)
+
+    def make(**columns):
+        return module.DataFrame(columns) if library == "polars" else module.table(columns)
+
+    def single(values):
+        if library == "polars":
+            return module.Series(values, dtype=module.Float32)
+        return module.array(values, module.float32())
+
+    mixed = make(a=[1.5, 2.5], b=[True, False], c=[3, 4])
+    assert_array_equal(read(mixed), [[1.5, 1.0, 3.0], [2.5, 0.0, 4.0]])
+    assert read(mixed).dtype == np.float64
+    assert _validation.column_names(mixed).tolist() == ["a", "b", "c"]
+    assert read(make(a=single([1.0, 2.0]), b=single([3.0, 4.0]))).dtype == np.float32
+    assert read(make(a=single([1.0, 2.0]), b=[3, 4])).dtype == np.float64
+    with pytest.raises(TypeError, match=says("X", "column 'b'", "numbers")):
+        read(make(a=[1.0], b=["x"]))
+    with pytest.raises(ValueError, match=says("X", "missing values", "NaN", "column 'b'")):
+        read(make(a=[1.0, 2.0], b=[1, None]))
+
+
+def test_lazy_frames_are_asked_to_collect():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=says("X", "lazy", "X.collect()")):
+        PCA().fit(polars.DataFrame(SMALL).lazy())
+
+
+# --- sample weights -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "parts"),
+    [
+        ([1.0, 2.0], ValueError, ["length 3", "(2,)"]),
+        (np.ones((3, 1)), ValueError, ["1-D", "(3, 1)"]),
+        ([1.0, -2.0, 1.0], ValueError, ["negative", "-2", "position 1"]),
+        ([0.0, 0.0, 0.0], ValueError, ["zero for every row"]),
+        ([1.0, np.nan, 1.0], ValueError, ["NaN", "finite"]),
+        ([1.0, np.inf, 1.0], ValueError, ["infinity", "finite"]),
+        (["a", "b", "c"], TypeError, ["<U1"]),
+        ([0.25, 0.25, 0.5], ValueError, ["ddof"]),
+    ],
+    ids=["short", "2-D", "negative", "zero", "NaN", "infinite", "strings", "sum of 1"],
+)
+def test_weights_that_are_refused(weights, error, parts):
+    with pytest.raises(error, match=says(*parts)):
+        PCA(n_components=1).fit(SMALL, sample_weight=weights)
+    with pytest.raises(error, match=says(*parts)):
+        prinax.covariance(SMALL, sample_weight=weights)
+
+
+def test_rows_of_weight_zero_are_not_counted():
+    with pytest.raises(ValueError, match=says("n_components=2", "min(n_samples, n_features)=1", "1 sample")):
+        PCA(n_components=2, ddof=0).fit(SMALL, sample_weight=[0, 3, 0])
+    assert PCA(n_components=1).fit(SMALL, sample_weight=[1, 0, 2]).n_samples_ == 2
