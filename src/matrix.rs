@@ -190,6 +190,18 @@ impl<'a, T: Element> MatrixView<'a, T> {
     }
 }
 
+/// A buffer of `len` zeros for `what`, or a refusal where the machine has no room for it.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn zeros(len: usize, what: &'static str) -> Result<Vec<f64>> {
+    let mut buffer = Vec::new();
+    let bytes = len as u128 * size_of::<f64>() as u128;
+    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
+    buffer.resize(len, 0.0);
+    Ok(buffer)
+}
+
 /// Number of elements between the first and the last entry, both included; `None` when it overflows.
 #[must_use]
 pub fn span((rows, cols): (usize, usize), (row_stride, col_stride): (usize, usize)) -> Option<usize> {

@@ -1,53 +1,16 @@
 //! Mean and scatter against double-double arithmetic, and the promises that do not need a reference: layouts, threads,
 //! units, offsets, weights, merges.
 
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::needless_for_each)]
+
+mod support;
+
 use prinax::covariance::{Moments, MomentsOptions};
 use prinax::simd::Lane;
 use prinax::threads::in_pool;
 use prinax::{Error, MatrixView, Team};
 use std::sync::atomic::AtomicBool;
-
-/// An unevaluated sum of two numbers: about 32 digits.
-#[derive(Clone, Copy)]
-struct Double(f64, f64);
-
-impl Double {
-    fn plus(self, other: Self) -> Self {
-        let sum = self.0 + other.0;
-        let part = sum - self.0;
-        let rest = (self.0 - (sum - part)) + (other.0 - part) + self.1 + other.1;
-        Self(sum + rest, rest - ((sum + rest) - sum))
-    }
-
-    fn times(self, other: Self) -> Self {
-        let product = self.0 * other.0;
-        let rest = self.0.mul_add(other.0, -product) + (self.0 * other.1 + self.1 * other.0);
-        Self(product + rest, rest - ((product + rest) - product))
-    }
-}
-
-/// Uniform in (-1, 1), reproducible (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / 2f64.powi(52) - 1.0
-    }
-
-    /// Correlated columns of different size about `offset`.
-    fn matrix<T: Lane>(&mut self, rows: usize, cols: usize, offset: f64) -> Vec<T> {
-        let mut data = Vec::with_capacity(rows * cols);
-        for _ in 0..rows {
-            let common = self.next();
-            data.extend((0..cols).map(|j| T::of(offset + (0.5 * common + self.next()) * (1.0 + (j % 5) as f64))));
-        }
-        data
-    }
-}
+use support::{Double, Random};
 
 /// Mean and scatter of row-major data in double-double.
 fn reference<T: Lane>(data: &[T], cols: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {

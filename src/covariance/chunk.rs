@@ -2,21 +2,16 @@
 
 use super::moments::{Moments, two_sum};
 use super::pilot::{Pilot, Sample};
+use super::product::Product;
 use super::scaled::row_start;
 use super::weights::{RowWeights, total};
 use crate::error::Result;
-use crate::matrix::{Element, MatrixView};
+use crate::matrix::{Element, MatrixView, zeros};
 use crate::power::{power, scale};
 use crate::simd::Lane;
 use crate::simd::panel::{Panel, Weights};
-use crate::simd::syrk::{Shape, Tiles};
 use crate::threads::Team;
 use std::ops::Range;
-
-/// Rows of a panel. Two strips of it stay in the first cache; `f32` sums are widened once a panel, so it pays for more.
-const PANEL_ROWS: [usize; 2] = [96, 128];
-/// Rows of the panels that a team shares between two waits for each other.
-const SHARED_ROWS: usize = 512;
 
 /// The matrix, and how it is to be read.
 #[derive(Clone, Copy)]
@@ -28,20 +23,14 @@ pub(super) struct Source<'a, T> {
 
 /// Buffers that serve one chunk after the other.
 pub(super) struct Scratch<T> {
-    shape: Shape,
-    panels: Vec<Panel<T>>,
-    tiles: Tiles,
+    product: Product<T>,
     sums: Vec<f64>,
 }
 
 impl<T: Lane> Scratch<T> {
-    /// For chunks of at most `rows` rows; with a team of several, for panels that it packs side by side.
-    pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Self {
-        let shape = Shape::of::<T>();
-        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(rows);
-        let panels = if team.threads() > 1 { SHARED_ROWS.min(rows).div_ceil(capacity) } else { 1 };
-        let panels = (0..panels).map(|_| Panel::new(capacity, cols, shape)).collect();
-        Self { shape, panels, tiles: Tiles::new(cols, shape), sums: Vec::new() }
+    /// For chunks of at most `rows` rows.
+    pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
+        Ok(Self { product: Product::new(rows, cols, team)?, sums: Vec::new() })
     }
 
     /// The moments of the rows in `range`.
@@ -50,10 +39,11 @@ impl<T: Lane> Scratch<T> {
         let rows = source.weights.map(|w| w.rows(range.clone()));
         let mut sample = Sample::Spread;
         loop {
-            let pilot = Pilot::of(x, rows, source.centered, sample, self.shape);
+            let pilot = Pilot::of(x, rows, source.centered, sample, self.product.shape());
             self.accumulate(x, rows, &pilot, team)?;
-            let mut moments = self.correct(&pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered);
-            if moments.scatter_is_finite() && !(sample == Sample::Spread && self.vanished(x, &pilot, &moments)) {
+            let mut moments =
+                self.correct(&pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered)?;
+            if moments.scatter_is_finite() && !(sample == Sample::Spread && vanished(x, &pilot, &moments)) {
                 let (count, weight) = source.weights.map_or((x.rows() as u64, x.rows() as f64), |w| w.count(range));
                 moments.set_rows(count, weight, source.weights.map_or(0, |w| w.level));
                 return Ok(moments);
@@ -69,31 +59,20 @@ impl<T: Lane> Scratch<T> {
 
     /// Fills the tiles with P'P and the sums with 1'P of the packed rows P.
     fn accumulate(&mut self, x: MatrixView<T>, rows: Option<Weights<T>>, pilot: &Pilot<T>, team: &Team) -> Result<()> {
-        self.tiles.clear();
+        self.product.tiles.clear();
         self.sums.clear();
         self.sums.resize(x.cols(), 0.0);
-        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(x.rows()).max(1);
-        let ranges: Vec<Range<usize>> =
-            (0..x.rows()).step_by(capacity).map(|start| start..x.rows().min(start + capacity)).collect();
-        for ranges in ranges.chunks(self.panels.len()) {
-            team.check()?;
-            let panels = &mut self.panels[..ranges.len()];
-            let jobs = panels.iter_mut().zip(ranges).collect();
-            team.map(jobs, |(panel, range): (&mut Panel<T>, _)| panel.pack(&x, range.clone(), &pilot.shift, rows));
-            for panel in &*panels {
-                self.sums.iter_mut().zip(panel.sums()).for_each(|(sum, &s)| *sum += s.into());
-            }
-            self.tiles.add(panels, team);
-        }
-        Ok(())
+        let pack = |panel: &mut Panel<T>, range| panel.pack(&x, range, &pilot.shift, rows);
+        let add = |panel: &Panel<T>| self.sums.iter_mut().zip(panel.sums()).for_each(|(sum, &s)| *sum += s.into());
+        self.product.add(x.rows(), team, pack, add)
     }
 
     /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the caller.
-    fn correct(&self, pilot: &Pilot<T>, weight: f64, centered: bool) -> Moments {
+    fn correct(&self, pilot: &Pilot<T>, weight: f64, centered: bool) -> Result<Moments> {
         let dim = self.sums.len();
-        let mut scatter = vec![0.0; dim * (dim + 1) / 2];
+        let mut scatter = zeros(row_start(dim, dim), "the scatter of X")?;
         let share = if centered && weight > 0.0 { 1.0 / weight } else { 0.0 };
-        self.tiles.upper(|i, j, values| {
+        self.product.tiles.upper(|i, j, values| {
             let by = self.sums[i] * share;
             let row = &mut scatter[row_start(dim, i) + j - i..][..values.len()];
             for ((s, &v), &r) in row.iter_mut().zip(values).zip(&self.sums[j..]) {
@@ -110,15 +89,15 @@ impl<T: Lane> Scratch<T> {
                 (mean[0][j], mean[1][j]) = two_sum(pilot.center[j].into(), residual);
             }
         }
-        Moments::from_parts(mean, pilot.exponents.clone(), scatter, T::EPSILON)
+        Ok(Moments::from_parts(mean, pilot.exponents.clone(), scatter, T::EPSILON))
     }
+}
 
-    /// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that its squares are lost.
-    fn vanished(&self, x: MatrixView<T>, pilot: &Pilot<T>, moments: &Moments) -> bool {
-        let small = <T as Element>::MIN_POSITIVE.sqrt();
-        let lost = |&j: &usize| moments.scatter_at(j, j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
-        pilot.guessed.iter().any(lost)
-    }
+/// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that its squares are lost.
+fn vanished<T: Lane>(x: MatrixView<T>, pilot: &Pilot<T>, moments: &Moments) -> bool {
+    let small = <T as Element>::MIN_POSITIVE.sqrt();
+    let lost = |&j: &usize| moments.scatter_at(j, j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
+    pilot.guessed.iter().any(lost)
 }
 
 /// 4^level, for weights measured in that unit.

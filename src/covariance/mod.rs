@@ -2,11 +2,14 @@
 
 mod chunk;
 mod columns;
+mod gram;
 mod moments;
 mod pilot;
+mod product;
 mod scaled;
 mod weights;
 
 pub use columns::Columns;
+pub use gram::gram;
 pub use moments::{Moments, MomentsOptions};
 pub use scaled::Scaled;

@@ -1,6 +1,7 @@
 //! Mean and scatter of rows in one read: exact at any offset, in any unit, mergeable.
 
 use super::chunk::{Scratch, Source, weight_unit};
+use super::product::{groups, split, team_within};
 use super::scaled::{Scaled, row_start, unpack};
 use super::weights::RowWeights;
 use crate::error::{Error, Result};
@@ -13,15 +14,6 @@ use std::ops::Range;
 
 /// Most rows that share a pilot: bounds what the correction can lose to 1 + 8192/256.
 const CHUNK_ROWS: usize = 8192;
-/// Widest matrix whose groups of chunks each keep their own scatter; wider ones have one, whose tiles are shared out.
-const GROUPED_COLS: usize = 256;
-/// Most groups: enough for any number of cores to share at these widths, few enough to merge for nothing.
-const GROUPS: usize = 16;
-/// Fewest rows of a group, so that merging costs under 1 % of the products.
-const GROUP_ROWS: usize = 256;
-/// Fewest n d^2 of a group: about 0.2 ms of work, far above the cost of starting it.
-const GROUP_WORK: usize = 8_000_000;
-
 /// How [`Moments`] read their rows.
 #[derive(Clone, Copy, Debug)]
 pub struct MomentsOptions<'a> {
@@ -81,10 +73,8 @@ impl Moments {
         }
         let weights = options.weights.map(|weights| RowWeights::new(weights, x)).transpose()?;
         let source = Source { x, weights: weights.as_ref(), centered: options.center };
-        let grouped = x.cols() <= GROUPED_COLS;
-        let groups = if grouped { groups(x.rows(), x.cols()) } else { 1 };
-        let inner = if grouped { team.alone() } else { *team };
-        let parts = team.map(split(0..x.rows(), groups), |rows| Self::of_group(source, rows, &inner));
+        let inner = team_within(team, x.cols());
+        let parts = team.map(groups(x.rows(), x.cols()), |rows| Self::of_group(source, rows, &inner));
         let mut whole: Option<Self> = None;
         for part in parts {
             // Which chunk was met first must not decide between NaN and infinity.
@@ -104,7 +94,7 @@ impl Moments {
     fn of_group<T: Lane>(source: Source<T>, rows: Range<usize>, team: &Team) -> Result<Self> {
         let chunks = split(rows.clone(), rows.len().div_ceil(CHUNK_ROWS));
         let most = chunks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-        let mut scratch = Scratch::new(most, source.x.cols(), team);
+        let mut scratch = Scratch::new(most, source.x.cols(), team)?;
         let mut whole: Option<Self> = None;
         for chunk in chunks {
             let part = scratch.moments(source, chunk, team)?;
@@ -341,16 +331,4 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let part = sum - a;
     (sum, (a - (sum - part)) + (b - part))
-}
-
-/// How many groups of chunks the rows are cut into: a power of two, from the sizes alone.
-fn groups(rows: usize, cols: usize) -> usize {
-    let most = (rows / GROUP_ROWS).min(rows.saturating_mul(cols * cols) / GROUP_WORK).min(GROUPS);
-    if most == 0 { 1 } else { 1 << most.ilog2() }
-}
-
-/// `parts` ranges of nearly equal length.
-fn split(range: Range<usize>, parts: usize) -> Vec<Range<usize>> {
-    let cut = |i| range.start + range.len() * i / parts.max(1);
-    (0..parts).map(|i| cut(i)..cut(i + 1)).collect()
 }

@@ -1,7 +1,7 @@
 //! Panels: rows shifted by a pilot, put into their columns' units, weighted, and laid out for the register tiles.
 
 use super::syrk::{Shape, wide};
-use super::{Aligned, Lane, run};
+use super::{Aligned, Centered, Lane, run};
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -93,6 +93,76 @@ impl<T: Lane> Panel<T> {
             run(Pack { x, shift, weights, panel: self });
         }
         self.gathered = gathered;
+    }
+}
+
+impl<T: Lane> Panel<T> {
+    /// Packs the columns of centred rows in `range` as rows of the panel, times `unit`; sums are left alone.
+    pub fn pack_columns(&mut self, rows: &Centered<T>, range: Range<usize>, unit: T) {
+        debug_assert!(rows.rows() == self.cols && range.len() <= self.capacity);
+        self.rows = range.len();
+        let map = ColumnMap::of(rows, range.clone(), unit);
+        let x = rows.raw().columns_in(range.clone());
+        let mut lines = std::mem::take(&mut self.gathered);
+        lines.resize(self.shape.strip * range.len(), T::zeroed());
+        for s in 0..self.shape.strips(self.cols) {
+            let samples = s * self.shape.strip..self.cols.min((s + 1) * self.shape.strip);
+            let lines = &mut lines[..samples.len() * range.len()];
+            x.copy_rows(samples, lines);
+            run(Apply { map: &map, lines });
+            let strip = &mut self.buffer[s * self.capacity * self.shape.strip..][..range.len() * self.shape.strip];
+            for (i, line) in lines.chunks_exact(range.len().max(1)).enumerate() {
+                for (packed, &value) in strip.chunks_exact_mut(self.shape.strip).zip(line) {
+                    packed[i] = value;
+                }
+            }
+        }
+        self.gathered = lines;
+    }
+}
+
+/// `((x - high) - low) factor` of some columns.
+struct ColumnMap<T> {
+    high: Vec<T>,
+    low: Vec<T>,
+    factor: Vec<T>,
+}
+
+impl<T: Lane> ColumnMap<T> {
+    fn of(rows: &Centered<T>, range: Range<usize>, unit: T) -> Self {
+        let (high, low) = rows.mean_parts();
+        let factor = match rows.narrow_factor() {
+            [] => vec![unit; range.len()],
+            factor => factor[range.clone()].iter().map(|&f| f * unit).collect(),
+        };
+        // f64 means have no low part.
+        let low = if low.is_empty() { vec![T::zeroed(); range.len()] } else { low[range.clone()].to_vec() };
+        Self { high: high[range].to_vec(), low, factor }
+    }
+}
+
+/// Maps row-major lines in place.
+struct Apply<'a, T> {
+    map: &'a ColumnMap<T>,
+    lines: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Apply<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let ((high, high_tail), (low, low_tail)) = (T::vectors::<S>(&self.map.high), T::vectors::<S>(&self.map.low));
+        let (factor, factor_tail) = T::vectors::<S>(&self.map.factor);
+        for line in self.lines.chunks_exact_mut(self.map.high.len().max(1)) {
+            let (line, tail) = T::vectors_mut::<S>(line);
+            for (((x, &high), &low), &factor) in line.iter_mut().zip(high).zip(low).zip(factor) {
+                *x = T::vmul(simd, T::vsub(simd, T::vsub(simd, *x, high), low), factor);
+            }
+            for (((x, &high), &low), &factor) in tail.iter_mut().zip(high_tail).zip(low_tail).zip(factor_tail) {
+                *x = ((*x - high) - low) * factor;
+            }
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 
 use super::panel::Panel;
 use super::{Lane, run};
+use crate::error::Result;
+use crate::matrix::zeros;
 use crate::threads::Team;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
@@ -81,11 +83,13 @@ pub struct Tiles {
 
 impl Tiles {
     /// All zero, for `cols` columns.
-    #[must_use]
-    pub fn new(cols: usize, shape: Shape) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    pub fn new(cols: usize, shape: Shape) -> Result<Self> {
         let jobs = plan(cols, shape);
-        let sums = vec![0.0; jobs.len() * shape.rows * shape.vectors * shape.lanes];
-        Self { cols, shape, jobs, sums }
+        let sums = zeros(jobs.len() * shape.rows * shape.vectors * shape.lanes, "the products of columns")?;
+        Ok(Self { cols, shape, jobs, sums })
     }
 
     /// Back to zero.

@@ -1,0 +1,89 @@
+//! The n-side (dual) inner products of centred rows.
+
+use super::product::{Product, groups, team_within};
+use super::scaled::{Scaled, mirror};
+use crate::error::Result;
+use crate::matrix::zeros;
+use crate::power::{exponent, power};
+use crate::simd::panel::Panel;
+use crate::simd::{Centered, Lane};
+use crate::threads::Team;
+use nalgebra::DMatrix;
+use std::ops::Range;
+
+/// Rows looked at, evenly spread, for the unit that the products are computed in.
+const SAMPLE_ROWS: usize = 8;
+
+/// `Y Y'` (n x n) of the centred, scaled rows `Y = (X - mean) * factor`, exactly symmetric.
+///
+/// Columns are packed side by side in one power-of-two unit, so data of any size neither overflow nor vanish, and go
+/// through the tiles of [`Moments`](super::Moments). `f32` products are summed in `f64` across panels. Time n (n + 1) d
+/// flops, memory O(n^2): nothing d x d, no copy of X.
+///
+/// # Errors
+/// [`Error::NotFinite`](crate::Error::NotFinite) for NaN or infinity in X, [`Error::Memory`](crate::Error::Memory).
+pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
+    let n = rows.rows();
+    let sampled = (0..SAMPLE_ROWS.min(n)).map(|i| i * n / SAMPLE_ROWS.min(n));
+    let mut unit = unit_of(rows, sampled);
+    let mut matrix = products(rows, unit, team)?;
+    let largest = (0..n).map(|i| matrix[i * n + i]).fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a });
+    if !(largest.is_finite() && largest >= T::MIN_POSITIVE.sqrt()) {
+        // Not finite, all zero, or a sample that misled about the unit.
+        rows.raw().check_finite("X")?;
+        unit = unit_of(rows, 0..n);
+        matrix = products(rows, unit, team)?;
+    }
+    mirror(n, &mut matrix);
+    Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
+}
+
+/// Exponent of the power of two above all entries of these rows.
+fn unit_of<T: Lane>(rows: &Centered<T>, which: impl Iterator<Item = usize>) -> i32 {
+    let mut row = vec![0.0; rows.cols()];
+    let mut largest = 0f64;
+    for i in which {
+        rows.pack_wide(i..i + 1, &mut row);
+        largest = row.iter().fold(largest, |most, x| most.max(x.abs()));
+    }
+    let range = (exponent(T::MIN_POSITIVE), exponent(T::MAX) - 2);
+    if largest > 0.0 { exponent(largest).clamp(range.0, range.1) } else { 0 }
+}
+
+/// The lower triangle, column by column (its rows are the upper one's), in units of 4^unit.
+fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f64>> {
+    let (n, d) = (rows.rows(), rows.cols());
+    let inner = team_within(team, n);
+    let parts = team.map(groups(d, n), |columns: Range<usize>| {
+        let mut product = Product::<T>::new(columns.len(), n, &inner)?;
+        let pack = |panel: &mut Panel<T>, range: Range<usize>| {
+            panel.pack_columns(rows, columns.start + range.start..columns.start + range.end, T::of(power(-unit)));
+        };
+        product.add(columns.len(), &inner, pack, |_| ())?;
+        Ok(product.tiles)
+    });
+    let mut matrix = zeros(n.saturating_mul(n), "the Gram matrix")?;
+    for part in parts {
+        part?.upper(|i, j, values| {
+            let column = &mut matrix[i * n + j..][..values.len()];
+            column.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
+        });
+    }
+    Ok(matrix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::MatrixView;
+
+    #[test]
+    fn three_points_by_hand() {
+        // Mean (2, 4): rows (-2, -3), (0, 0), (2, 3).
+        let data = [0.0, 1.0, 2.0, 4.0, 4.0, 7.0f64];
+        let rows = Centered::new(MatrixView::new(&data, 3, 2).unwrap(), &[2.0, 4.0], None);
+        let Scaled { matrix, exponent } = gram(&rows, &Team::solo()).unwrap();
+        let right = [13.0, 0.0, -13.0, 0.0, 0.0, 0.0, -13.0, 0.0, 13.0];
+        assert_eq!((matrix * power(exponent)).as_slice(), right);
+    }
+}

@@ -1,0 +1,92 @@
+//! P'P of a tall matrix P that is packed a panel at a time, with one thread or several.
+
+use crate::error::Result;
+use crate::simd::Lane;
+use crate::simd::panel::Panel;
+use crate::simd::syrk::{Shape, Tiles};
+use crate::threads::Team;
+use std::ops::Range;
+
+/// Rows of a panel in `f64` and in `f32`. Two strips of it stay in the first cache; `f32` sums are widened once a panel,
+/// so it pays for more.
+const PANEL_ROWS: [usize; 2] = [96, 128];
+/// Rows of the panels that a team shares between two waits for each other.
+const SHARED_ROWS: usize = 512;
+/// Widest P whose groups of rows each keep their own product; wider ones have one, whose tiles are shared out.
+const GROUPED_COLS: usize = 256;
+/// Most groups: enough for any number of cores to share at these widths, few enough to merge for nothing.
+const GROUPS: usize = 16;
+/// Fewest rows of a group, so that merging costs under 1 % of the products.
+const GROUP_ROWS: usize = 256;
+/// Fewest rows * cols^2 of a group: about 0.2 ms of work, far above the cost of starting it.
+const GROUP_WORK: usize = 8_000_000;
+
+/// The running product, and the panels that feed it.
+pub(super) struct Product<T> {
+    pub(super) tiles: Tiles,
+    shape: Shape,
+    capacity: usize,
+    panels: Vec<Panel<T>>,
+}
+
+impl<T: Lane> Product<T> {
+    /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by side.
+    pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
+        let shape = Shape::of::<T>();
+        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(rows).max(1);
+        let panels = if team.threads() > 1 { SHARED_ROWS.min(rows).div_ceil(capacity) } else { 1 };
+        let panels = (0..panels.max(1)).map(|_| Panel::new(capacity, cols, shape)).collect();
+        Ok(Self { tiles: Tiles::new(cols, shape)?, shape, capacity, panels })
+    }
+
+    /// How panels and tiles are cut.
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Adds the rows `0..rows` of P, which `pack` writes to a panel; each panel is then shown to `packed`, in order.
+    pub(super) fn add(
+        &mut self,
+        rows: usize,
+        team: &Team,
+        pack: impl Fn(&mut Panel<T>, Range<usize>) + Sync + Send,
+        mut packed: impl FnMut(&Panel<T>),
+    ) -> Result<()> {
+        let step = self.capacity * self.panels.len();
+        for start in (0..rows).step_by(step) {
+            team.check()?;
+            let starts = (start..rows.min(start + step)).step_by(self.capacity);
+            let used = starts.len();
+            let jobs = self.panels.iter_mut().zip(starts).collect();
+            team.map(jobs, |(panel, start): (&mut Panel<T>, usize)| {
+                pack(panel, start..rows.min(start + self.capacity));
+            });
+            self.panels[..used].iter().for_each(&mut packed);
+            self.tiles.add(&self.panels[..used], team);
+        }
+        Ok(())
+    }
+}
+
+/// The groups of rows whose products are summed apart, by one thread each, and merged in order; a single group where the
+/// team shares the tiles instead. From the sizes alone.
+pub(super) fn groups(rows: usize, cols: usize) -> Vec<Range<usize>> {
+    let most = (rows / GROUP_ROWS).min(rows.saturating_mul(cols.saturating_mul(cols)) / GROUP_WORK).min(GROUPS);
+    let count = if most == 0 || !is_grouped(cols) { 1 } else { 1 << most.ilog2() };
+    split(0..rows, count)
+}
+
+/// The team that works inside a group.
+pub(super) fn team_within<'a>(team: &Team<'a>, cols: usize) -> Team<'a> {
+    if is_grouped(cols) { team.alone() } else { *team }
+}
+
+fn is_grouped(cols: usize) -> bool {
+    cols <= GROUPED_COLS
+}
+
+/// `parts` ranges of nearly equal length.
+pub(super) fn split(range: Range<usize>, parts: usize) -> Vec<Range<usize>> {
+    let cut = |i| range.start + range.len() * i / parts.max(1);
+    (0..parts).map(|i| cut(i)..cut(i + 1)).collect()
+}
