@@ -4,14 +4,7 @@ Runs on scikit-learn 1.7 and later; pandas and polars are used where they are in
 """
 
 import copy
-import doctest
-import functools
-import importlib
 import pickle
-import pydoc
-import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -27,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 ESTIMATORS = [
     PCA(),
@@ -79,25 +72,25 @@ def frame(X):
     return pandas.DataFrame(X, columns=list("abcde"), index=range(100, 160))
 
 
-def run_python(code):
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
 # --- scikit-learn's checks ----------------------------------------------------------------------------------
 
 
-# That our classes derive from none of scikit-learn's is the point, and not worth its warning.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    every_check = parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def every_check():
+    with warnings.catch_warnings():
+        # That our classes derive from none of scikit-learn's is the point, and not worth its warning.
+        warnings.simplefilter("ignore")
+        for estimator in ESTIMATORS:
+            yield from estimator_checks_generator(
+                estimator, expected_failed_checks=expected_failures(estimator), mark="xfail"
+            )
+
+
+def in_words(case):
+    return getattr(case, "func", case).__name__ if callable(case) else repr(case)
 
 
 @pytest.mark.filterwarnings("ignore")
-@every_check
+@pytest.mark.parametrize(("estimator", "check"), list(every_check()), ids=in_words)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -211,7 +204,7 @@ def test_fit_transform_gives_the_bits_of_fit_then_transform(nasty):
         model = PCA(whiten=whiten)
         Z = model.fit_transform(nasty)
         assert_array_equal(Z, model.transform(nasty))
-        assert_array_equal(Z, PCA(whiten=whiten).fit(nasty).transform(nasty.tolist()))
+        assert_array_equal(Z, PCA(whiten=whiten).fit(nasty).transform(nasty.copy(order="K")))
         assert np.isfinite(Z).all()
         V = model.components_
         assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
@@ -337,90 +330,3 @@ def test_states_that_cannot_be_read_say_so(pca):
     older = PCA.__new__(PCA)
     older.__setstate__(state)
     assert older.ddof == 1
-
-
-# --- the package --------------------------------------------------------------------------------------------
-
-
-def test_import_brings_nothing_beyond_numpy():
-    code = "import sys, numpy; seen = set(sys.modules); import prinax; print(*(set(sys.modules) - seen))"
-    assert {name.partition(".")[0] for name in run_python(code)} <= {"prinax", "__future__"}
-
-
-def test_use_brings_nothing_either():
-    code = (
-        "import sys, numpy, prinax; X = numpy.eye(4); seen = set(sys.modules);"
-        "pca = prinax.PCA(2).fit(X.tolist()); pca.transform(X); repr(pca);"
-        "print('end', *(set(sys.modules) - seen))"
-    )
-    assert run_python(code) == ["end"]
-
-
-def test_not_fitted_without_scikit_learn():
-    code = (
-        "import prinax\ntry: prinax.PCA().transform([[1.0]])\nexcept prinax.NotFittedError as e: "
-        "print(type(e) is prinax.NotFittedError, isinstance(e, ValueError), isinstance(e, AttributeError))"
-    )
-    assert run_python(code) == ["True"] * 3
-
-
-def test_tab_completion_shows_the_public_names():
-    assert dir(prinax) == sorted(prinax.__all__)
-    assert all(hasattr(prinax, name) for name in prinax.__all__)
-    assert [name for name in dir(PCA) if not name.startswith("_")] == PUBLIC_METHODS
-
-
-PUBLIC_METHODS = [
-    "fit",
-    "fit_transform",
-    "from_covariance",
-    "from_moments",
-    "get_covariance",
-    "get_feature_names_out",
-    "get_metadata_routing",
-    "get_params",
-    "get_precision",
-    "inverse_transform",
-    "n_components_for",
-    "reconstruct",
-    "reconstruction_error",
-    "residuals",
-    "score",
-    "score_samples",
-    "set_fit_request",
-    "set_output",
-    "set_params",
-    "squared_residuals",
-    "transform",
-]
-
-
-@pytest.mark.parametrize("module", ["_pca", "_covariance", "_linalg"])
-def test_examples_in_the_documentation(module):
-    done = doctest.testmod(importlib.import_module(f"prinax.{module}"))
-    assert done.attempted > 0
-    assert done.failed == 0
-
-
-def test_documentation_names_every_parameter_and_attribute(pca, frame):
-    text = pydoc.plain(pydoc.render_doc(PCA))
-    fitted = [name for name in vars(PCA(2).fit(frame)) if name.endswith("_") and not name.startswith("_")]
-    for name in [*PCA().get_params(), *fitted]:
-        assert re.search(rf"^ \|  {name} : ", text, re.MULTILINE), name
-
-
-@pytest.mark.parametrize("name", [*PUBLIC_METHODS, "covariance", "gram", "center_rows", "eigh"])
-def test_documentation_names_every_argument(name):
-    call = getattr(PCA, name, None) or getattr(prinax, name)
-    code = getattr(call, "__func__", call).__code__
-    arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
-    for argument in arguments:
-        assert re.search(rf"\b{argument}\b", call.__doc__), argument
-
-
-def test_no_warning_in_ordinary_use(X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        functools.reduce(
-            lambda Z, solver: PCA(2, svd_solver=solver).fit_transform(X), ["auto", "full", "gram"], X
-        )

@@ -1,0 +1,109 @@
+"""The package as its user meets it: what an import costs, what tab completion and help() show."""
+
+import doctest
+import importlib
+import pydoc
+import re
+import subprocess
+import sys
+import warnings
+
+import prinax
+import pytest
+from prinax import PCA
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((60, 5)) * [5, 4, 3, 2, 1] + 3
+
+
+def run_python(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_import_brings_nothing_beyond_numpy():
+    code = "import sys, numpy; seen = set(sys.modules); import prinax; print(*(set(sys.modules) - seen))"
+    assert {name.partition(".")[0] for name in run_python(code)} <= {"prinax", "__future__"}
+
+
+def test_use_brings_nothing_either():
+    code = (
+        "import sys, numpy, prinax; X = numpy.eye(4); seen = set(sys.modules);"
+        "pca = prinax.PCA(2).fit(X.tolist()); pca.transform(X); repr(pca);"
+        "print('end', *(set(sys.modules) - seen))"
+    )
+    assert run_python(code) == ["end"]
+
+
+def test_not_fitted_without_scikit_learn():
+    code = (
+        "import prinax\ntry: prinax.PCA().transform([[1.0]])\nexcept prinax.NotFittedError as e: "
+        "print(type(e) is prinax.NotFittedError, isinstance(e, ValueError), isinstance(e, AttributeError))"
+    )
+    assert run_python(code) == ["True"] * 3
+
+
+def test_tab_completion_shows_the_public_names():
+    assert dir(prinax) == sorted(prinax.__all__)
+    assert all(hasattr(prinax, name) for name in prinax.__all__)
+    assert [name for name in dir(PCA) if not name.startswith("_")] == PUBLIC_METHODS
+
+
+PUBLIC_METHODS = [
+    "fit",
+    "fit_transform",
+    "from_covariance",
+    "from_moments",
+    "get_covariance",
+    "get_feature_names_out",
+    "get_metadata_routing",
+    "get_params",
+    "get_precision",
+    "inverse_transform",
+    "n_components_for",
+    "reconstruct",
+    "reconstruction_error",
+    "residuals",
+    "score",
+    "score_samples",
+    "set_fit_request",
+    "set_output",
+    "set_params",
+    "squared_residuals",
+    "transform",
+]
+
+
+@pytest.mark.parametrize("module", ["_pca", "_covariance", "_linalg"])
+def test_examples_in_the_documentation(module):
+    done = doctest.testmod(importlib.import_module(f"prinax.{module}"))
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_documentation_names_every_parameter_and_attribute(X):
+    text = pydoc.plain(pydoc.render_doc(PCA))
+    fitted = [name for name in vars(PCA(2).fit(X)) if name.endswith("_")]
+    for name in [*PCA().get_params(), *fitted, "feature_names_in_"]:
+        assert re.search(rf"^ \|  {name} : ", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", [*PUBLIC_METHODS, "covariance", "gram", "center_rows", "eigh"])
+def test_documentation_names_every_argument(name):
+    call = getattr(PCA, name, None) or getattr(prinax, name)
+    code = getattr(call, "__func__", call).__code__
+    arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
+    for argument in arguments:
+        assert re.search(rf"\b{argument}\b", call.__doc__), argument
+
+
+def test_no_warning_in_ordinary_use(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for solver in ("auto", "full", "gram"):
+            PCA(n_components=2, svd_solver=solver).fit_transform(X)
