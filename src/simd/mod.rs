@@ -10,6 +10,7 @@ mod lane;
 mod level;
 pub mod panel;
 mod rows;
+pub mod skinny;
 mod spread;
 pub mod syrk;
 

@@ -1,0 +1,209 @@
+//! A growing orthonormal basis of a block Krylov space, with the images of its vectors and the matrix projected on it.
+
+use super::eigh::{Eigen, eigh_leading};
+use super::operator::Operator;
+use super::orthogonal::{append, append_random, deflate, length};
+use super::product::{columns, multiply};
+use super::random::Random;
+use super::spectrum::scale_by_power_of_two;
+use crate::error::{Error, Result};
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// Exponents of the unit in which products are kept, so that its inverse is a normal number.
+const EXPONENTS: i32 = 1000;
+
+/// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the last
+/// block E of V. All of V stays orthonormal to rounding (Gram-Schmidt, twice, against everything).
+pub(super) struct Krylov<'a> {
+    operator: &'a dyn Operator,
+    dim: usize,
+    /// Vectors of a full block.
+    width: usize,
+    /// V and then Q, vectors one after the other.
+    basis: Vec<f64>,
+    /// A V in units of 2^exponent.
+    images: Vec<f64>,
+    /// H in that unit; the upper triangle of blocks counts.
+    projected: DMatrix<f64>,
+    /// Vectors of V.
+    size: usize,
+    /// Vectors of the last block of V.
+    last: usize,
+    /// R, pending x last, row-major, in that unit.
+    coupling: Vec<f64>,
+    exponent: Option<i32>,
+    random: Random,
+    products: usize,
+}
+
+impl<'a> Krylov<'a> {
+    /// A random start of `width` vectors, with room for `capacity` vectors and the pending block.
+    pub(super) fn new(operator: &'a dyn Operator, width: usize, capacity: usize, seed: u64) -> Self {
+        let dim = operator.dim();
+        let width = width.min(dim);
+        let mut random = Random::new(seed);
+        let mut basis = Vec::with_capacity((capacity + width).min(dim) * dim);
+        (0..width).for_each(|_| append_random(&mut basis, dim, &mut random));
+        let images = Vec::with_capacity(capacity.min(dim) * dim);
+        let projected = DMatrix::zeros(capacity, capacity);
+        let (coupling, exponent) = (Vec::new(), None);
+        Self {
+            operator,
+            dim,
+            width,
+            basis,
+            images,
+            projected,
+            size: 0,
+            last: 0,
+            coupling,
+            exponent,
+            random,
+            products: 0,
+        }
+    }
+
+    /// Rows and columns of the matrix.
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Vectors of a full block.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Vectors the basis has room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.projected.nrows()
+    }
+
+    /// Whether the pending block has no room, or nothing is left to add.
+    pub(super) fn is_full(&self) -> bool {
+        self.pending() == 0 || self.size + self.pending() > self.capacity()
+    }
+
+    /// Vectors in the basis that have been multiplied.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Vectors that the next [`expand`](Self::expand) multiplies; 0 when the basis spans the whole space.
+    pub(super) fn pending(&self) -> usize {
+        self.basis.len() / self.dim.max(1) - self.size
+    }
+
+    /// Vectors multiplied so far.
+    pub(super) fn products(&self) -> usize {
+        self.products
+    }
+
+    /// Multiplies the pending block, projects the product and makes the next block of what is left.
+    pub(super) fn expand(&mut self, team: &Team) -> Result<()> {
+        let (dim, width) = (self.dim, self.pending());
+        let mut block = vec![0.0; width * dim];
+        self.operator.apply(&self.basis[self.size * dim..], &mut block, team)?;
+        self.products += width;
+        self.rescale(&mut block)?;
+        self.images.extend_from_slice(&block);
+        let before: Vec<f64> = block.chunks_exact(dim).map(length).collect();
+        let coefficients = deflate(&self.basis, &mut block, dim);
+        for (i, row) in coefficients.chunks_exact(width).enumerate() {
+            row.iter().enumerate().for_each(|(c, &h)| self.projected[(i, self.size + c)] = h);
+        }
+        self.size += width;
+        self.last = width;
+        let wanted = self.width.min(dim - self.size);
+        self.coupling = append(&mut self.basis, &block, &before, (dim, wanted), &mut self.random);
+        Ok(())
+    }
+
+    /// Brings a product into the unit, a power of two near the first product's largest entry.
+    fn rescale(&mut self, block: &mut [f64]) -> Result<()> {
+        let largest = block.iter().fold(0.0, |max: f64, x| if x.is_nan() { f64::NAN } else { max.max(x.abs()) });
+        if !largest.is_finite() {
+            return Err(Error::NotFinite { what: "A", nan: largest.is_nan() });
+        }
+        if self.exponent.is_none() && largest > 0.0 {
+            #[allow(clippy::cast_possible_truncation)] // between -1074 and 1024
+            let exponent = largest.log2().floor() as i32;
+            self.exponent = Some(exponent.clamp(-EXPONENTS, EXPONENTS));
+        }
+        let unit = scale_by_power_of_two(1.0, -self.exponent.unwrap_or(0));
+        for x in block {
+            *x *= unit;
+        }
+        Ok(())
+    }
+
+    /// The `k` largest Ritz pairs: eigenpairs of H, values in the unit, vectors in coordinates of the basis.
+    pub(super) fn ritz(&self, k: usize, team: &Team) -> Result<Eigen> {
+        let h = &self.projected;
+        // Each entry above the diagonal is a sum over a new product; the mirror image below may come from older ones.
+        let symmetric = DMatrix::from_fn(self.size, self.size, |i, j| h[(i.min(j), i.max(j))]);
+        eigh_leading(&symmetric, k.min(self.size), team)
+    }
+
+    /// Estimated residual of a Ritz vector given by its coordinates: |R s| for its part s in the last block.
+    pub(super) fn residual(&self, coordinates: &[f64]) -> f64 {
+        let tail = &coordinates[self.size - self.last..];
+        let row_product = |row: &[f64]| row.iter().zip(tail).map(|(r, s)| r * s).sum::<f64>();
+        let squares = self.coupling.chunks_exact(self.last).map(|row| row_product(row).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// The true residuals |A v - theta v| of Ritz pairs, in the unit, from the products themselves.
+    pub(super) fn true_residuals(&self, ritz: &Eigen) -> (DMatrix<f64>, Vec<f64>) {
+        let vectors = self.vectors(ritz);
+        let images = self.combine(&self.images, ritz);
+        let mut residuals = Vec::with_capacity(ritz.values.len());
+        for (j, &theta) in ritz.values.iter().enumerate() {
+            residuals.push((images.column(j) - vectors.column(j) * theta).norm());
+        }
+        (vectors, residuals)
+    }
+
+    /// Ritz vectors in the coordinates of the operator.
+    pub(super) fn vectors(&self, ritz: &Eigen) -> DMatrix<f64> {
+        self.combine(&self.basis[..self.size * self.dim], ritz)
+    }
+
+    /// A value in the unit, as the operator has it.
+    pub(super) fn in_operator_units(&self, value: f64) -> f64 {
+        scale_by_power_of_two(value, self.exponent.unwrap_or(0))
+    }
+
+    /// Thick restart: the basis becomes the given Ritz vectors, and the pending block stays the next one.
+    pub(super) fn restart(&mut self, ritz: &Eigen) {
+        let (dim, kept) = (self.dim, ritz.values.len());
+        let (vectors, images) = (self.vectors(ritz), self.combine(&self.images, ritz));
+        let pending = self.size * dim;
+        self.basis.copy_within(pending.., kept * dim);
+        self.basis.truncate(self.basis.len() - pending + kept * dim);
+        self.basis[..kept * dim].copy_from_slice(vectors.as_slice());
+        self.images.clear();
+        self.images.extend_from_slice(images.as_slice());
+        self.size = kept;
+        self.projected.fill(0.0);
+        for (j, &theta) in ritz.values.iter().enumerate() {
+            self.projected[(j, j)] = theta;
+        }
+    }
+
+    /// Doubles the block by random vectors, with room for four blocks beside the `kept` vectors of a restart.
+    pub(super) fn widen(&mut self, kept: usize) {
+        let spare = self.dim - self.basis.len() / self.dim;
+        (0..self.width.min(spare)).for_each(|_| append_random(&mut self.basis, self.dim, &mut self.random));
+        self.width = (2 * self.width).min(self.dim);
+        let capacity = (kept + 4 * self.width).max(self.capacity()).min(self.dim);
+        self.projected.resize_mut(capacity, capacity, 0.0);
+    }
+
+    /// Combinations of vectors with the coordinates of Ritz vectors.
+    fn combine(&self, vectors: &[f64], ritz: &Eigen) -> DMatrix<f64> {
+        let mut out = DMatrix::zeros(self.dim, ritz.values.len());
+        multiply(columns(vectors, self.dim), columns(ritz.vectors.as_slice(), self.size), out.as_mut_slice());
+        out
+    }
+}

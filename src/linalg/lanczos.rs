@@ -1,0 +1,162 @@
+//! The leading eigenpairs of a symmetric matrix known by its products: block Lanczos with thick restarts.
+
+use super::eigh::Eigen;
+use super::krylov::Krylov;
+use super::operator::Operator;
+use crate::error::{Error, Result};
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// Vectors of a block for few pairs. Small blocks need the fewest products: O(k / sqrt(eps)) for any block up to k
+/// (Chen, Epperly, Meyer, Musco, Rao 2025); four share one read of the matrix at little more than the cost of one.
+const BLOCK: usize = 4;
+/// Vectors of a block from this many pairs on, where the larger block no longer costs products.
+const WIDE_BLOCK: (usize, usize) = (32, 8);
+/// Vectors of the basis before a restart: at least this many, and three for each pair.
+const LEAST_CAPACITY: usize = 128;
+/// Convergence is looked at each time the basis has grown by one part in this many: products spent beyond need stay
+/// few, and so do the projected eigenproblems.
+const CHECK_SHARE: usize = 8;
+/// Products for each dimension after which the iteration is given up when no budget is set.
+const PRODUCTS_PER_DIM: usize = 50;
+/// Products that any matrix may take, whatever its dimension.
+const LEAST_PRODUCTS: usize = 2000;
+/// Values closer than this many tolerances count as one multiple eigenvalue.
+const TIE_TOLERANCES: f64 = 4.0;
+
+/// How exact, how random, how long.
+#[derive(Clone, Copy, Debug)]
+pub struct LanczosOptions {
+    /// Largest residual |A v - theta v| of every pair, relative to the largest |theta|. No smaller than what the rounding
+    /// of the products lets through ([`Operator::resolution`]).
+    pub tol: f64,
+    /// Seed of the random start.
+    pub seed: u64,
+    /// Products with single vectors before the iteration gives up and returns `None`.
+    pub max_products: Option<usize>,
+}
+
+/// The `k` largest eigenvalues (algebraically) of A with orthonormal eigenvectors, each with a verified residual.
+///
+/// Returns `None` when `max_products` products do not suffice, so that the caller takes the direct road. Multiple
+/// eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an orthonormal
+/// completion with values of about 0. Same bits for any team.
+///
+/// Cost: 40 to 200 products for k = 10 unless the spectrum is flat, plus 8 dim m operations a product; memory 2 dim m,
+/// m = max(3k + 16, 128).
+///
+/// # Errors
+/// [`Error::Value`] when k exceeds the dimension, [`Error::NotFinite`] when a product is not finite,
+/// [`Error::NoConvergence`] when no budget is set and the iteration stalls, [`Error::Interrupted`].
+///
+/// Reference: Wu and Simon (2000), "Thick-restart Lanczos method for large symmetric eigenvalue problems".
+pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team: &Team) -> Result<Option<Eigen>> {
+    let dim = operator.dim();
+    if k > dim {
+        return Err(Error::value("k", k, format!("at most the dimension {dim} of the matrix")));
+    }
+    if k == 0 {
+        return Ok(Some(Eigen { values: Vec::new(), vectors: DMatrix::zeros(dim, 0) }));
+    }
+    let width = if k < WIDE_BLOCK.0 { BLOCK } else { WIDE_BLOCK.1 };
+    let capacity = (3 * k + 4 * width).max(LEAST_CAPACITY).min(dim);
+    let tol = options.tol.max(operator.resolution());
+    let mut search = Search {
+        space: Krylov::new(operator, width, capacity, options.seed),
+        goal: Goal { k, tol },
+        next_check: 0,
+        hold: 0,
+    };
+    let most = options.max_products.unwrap_or(usize::MAX).min(PRODUCTS_PER_DIM * dim + LEAST_PRODUCTS);
+    while search.space.products() + search.space.pending() <= most {
+        search.space.expand(team)?;
+        if let Some(found) = search.look(team)? {
+            return Ok(Some(found));
+        }
+    }
+    if options.max_products.is_some() {
+        return Ok(None);
+    }
+    let detail = format!("{most} products did not bring the residuals below {tol:e} of the largest eigenvalue");
+    Err(Error::NoConvergence { what: "lanczos", detail })
+}
+
+/// What is looked for.
+struct Goal {
+    k: usize,
+    tol: f64,
+}
+
+/// The iteration and its state.
+struct Search<'a> {
+    space: Krylov<'a>,
+    goal: Goal,
+    /// Size of the basis at which convergence is looked at next.
+    next_check: usize,
+    /// Products before which no answer counts, because hidden copies of a value are being looked for.
+    hold: usize,
+}
+
+impl Search<'_> {
+    /// After an expansion: the answer, when it is there; else a restart, when the basis is full.
+    fn look(&mut self, team: &Team) -> Result<Option<Eigen>> {
+        let Goal { k, tol } = self.goal;
+        let (size, full) = (self.space.size(), self.space.is_full());
+        if size < k || (size < self.next_check && !full) {
+            return Ok(None);
+        }
+        self.next_check = size + (size / CHECK_SHARE).max(1);
+        let ritz = self.space.ritz(restart_size(k, self.space.capacity()), team)?;
+        let largest = ritz.values.iter().fold(0.0, |max: f64, theta| max.max(theta.abs()));
+        let allowed = tol * largest;
+        let small = |j: usize| self.space.residual(ritz.vectors.column(j).as_slice()) <= allowed;
+        if (0..k).all(small) && self.space.products() >= self.hold && !self.looks_for_copies(&ritz.values, allowed) {
+            let leading = Eigen { values: ritz.values[..k].to_vec(), vectors: ritz.vectors.columns(0, k).into_owned() };
+            let (vectors, residuals) = self.space.true_residuals(&leading);
+            if residuals.iter().all(|residual| *residual <= allowed) {
+                let values = leading.values.iter().map(|&theta| self.space.in_operator_units(theta)).collect();
+                return Ok(Some(Eigen { values, vectors }));
+            }
+        }
+        if full && self.space.pending() > 0 {
+            self.space.restart(&ritz);
+            self.next_check = 0;
+        }
+        Ok(None)
+    }
+
+    /// Whether copies of a multiple eigenvalue may be hidden; if so, the search for them begins.
+    ///
+    /// A random block of b vectors meets at most b dimensions of an eigenspace. So copies are missing only where b
+    /// values or more are equal, and they matter only where these lie above the k-th value. Then the block is doubled by
+    /// random vectors, and no answer counts until these would have shown a value above the k-th one: with
+    /// gamma = (theta - theta_k) / theta_1 the error of a Ritz value after s steps is about 4 dim exp(-4 s sqrt(gamma)) of
+    /// theta_1 (Kaniel and Paige; Saad 2011, theorem 6.4).
+    fn looks_for_copies(&mut self, values: &[f64], allowed: f64) -> bool {
+        let (k, width) = (self.goal.k, self.space.width());
+        let (tie, last) = (TIE_TOLERANCES * allowed, values[k - 1]);
+        let mut hidden = values[..k].windows(width).filter(|copies| {
+            let (top, bottom) = (copies[0], copies[width - 1]);
+            top - bottom <= tie && bottom > last + tie
+        });
+        let Some(nearest) = hidden.next_back().and_then(|copies| copies.last()) else {
+            return false;
+        };
+        if self.space.pending() == 0 {
+            return false; // the basis is the whole space: nothing can hide
+        }
+        let gamma = (nearest - last) / (allowed / self.goal.tol);
+        let steps = 1.0 + (4.0 * self.space.dim() as f64 / gamma).ln() / (4.0 * gamma.sqrt());
+        let so_far = self.space.products() / width;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and capped right here
+        let steps = (steps.ceil() as usize).min(so_far).max(1);
+        self.space.widen(restart_size(k, self.space.capacity()));
+        self.hold = self.space.products() + steps * self.space.width();
+        true
+    }
+}
+
+/// Ritz vectors kept by a restart: all that are asked for and half of the room beyond them, whose convergence goes on.
+fn restart_size(k: usize, capacity: usize) -> usize {
+    k + (capacity - k.min(capacity)) / 2
+}

@@ -1,0 +1,237 @@
+//! Products of a centred matrix with few vectors, one read of the matrix each, whatever its memory order.
+
+use crate::error::Result;
+use crate::matrix::Element;
+use crate::simd::skinny::{Dots, Lines, Updates, panel_stride};
+use crate::simd::{Aligned, Centered, Lane, run};
+use crate::threads::Team;
+use std::ops::Range;
+
+/// Bytes of a panel of lines, which its updates read back from the second cache (256 KiB or more on every machine).
+const PANEL_BYTES: usize = 160 * 1024;
+/// Lines of a panel: a multiple of the tile's three, few enough that `f32` sums stay short.
+const PANEL_LINES: Range<usize> = 3..96;
+/// Lines after which sums in `f32` are added to the `f64` totals.
+const FLUSH_LINES: usize = 384;
+/// At most this many partial results are merged; the number depends on the shape alone.
+const MOST_PIECES: usize = 16;
+/// Elements of a piece that are worth another thread: some 30 us of work.
+const PIECE_ELEMENTS: usize = 1 << 15;
+
+/// A centred n x d matrix as lines in the direction in which its memory runs: rows, or columns of a column-major matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream<'a, T: Lane> {
+    rows: &'a Centered<'a, T>,
+    by_columns: bool,
+}
+
+/// Where the weight of each line comes from.
+#[derive(Clone, Copy)]
+enum Weights<'a, T> {
+    /// The products of the line with a block of vectors.
+    Products(Lines<'a, T>),
+    /// Given: vectors with one entry a line, one after the other.
+    Given(&'a [f64]),
+}
+
+impl<'a, T: Lane> Stream<'a, T> {
+    pub(super) fn new(rows: &'a Centered<'a, T>) -> Self {
+        let x = rows.raw();
+        Self { rows, by_columns: x.has_contiguous_cols() && !x.has_contiguous_rows() }
+    }
+
+    /// z = Xc'Xc q, q and z blocks of vectors of length d.
+    pub(super) fn scatter_product(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        if self.by_columns { self.outer(q, z, team) } else { self.fused(q, z, team) }
+    }
+
+    /// z = Xc Xc'q, q and z blocks of vectors of length n.
+    pub(super) fn gram_product(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        if self.by_columns { self.fused(q, z, team) } else { self.outer(q, z, team) }
+    }
+
+    /// z = Xc q, from vectors of length d to vectors of length n.
+    pub(super) fn times(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        if self.by_columns { self.combine(q, z, team) } else { self.inner(q, z, team) }
+    }
+
+    /// z = Xc'q, from vectors of length n to vectors of length d.
+    pub(super) fn transpose_times(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        if self.by_columns { self.inner(q, z, team) } else { self.combine(q, z, team) }
+    }
+
+    fn count(&self) -> usize {
+        if self.by_columns { self.rows.cols() } else { self.rows.rows() }
+    }
+
+    fn len(&self) -> usize {
+        if self.by_columns { self.rows.rows() } else { self.rows.cols() }
+    }
+
+    fn stride(&self) -> usize {
+        panel_stride::<T>(self.len())
+    }
+
+    /// L'(L q): one read of the lines.
+    fn fused(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        let block = self.narrow(q);
+        let count = q.len().checked_div(self.len()).unwrap_or(0);
+        self.accumulate(Weights::Products(Lines::new(&block, count, self.stride(), self.len())), count, z, team)
+    }
+
+    /// L'y for given weights of the lines.
+    fn combine(&self, y: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        self.accumulate(Weights::Given(y), y.len().checked_div(self.count()).unwrap_or(0), z, team)
+    }
+
+    /// L(L'y): two reads of the lines, because every product needs all of L'y.
+    fn outer(&self, y: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        let width = y.len().checked_div(self.count()).unwrap_or(0);
+        let mut sums = vec![0.0; width * self.len()];
+        self.combine(y, &mut sums, team)?;
+        self.inner(&sums, z, team)
+    }
+
+    /// L q
+    fn inner(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        let (block, count) = (self.narrow(q), q.len().checked_div(self.len()).unwrap_or(0));
+        let by = Lines::new(&block, count, self.stride(), self.len());
+        let pieces = self.pieces();
+        let parts = team.map(pieces.clone(), |piece| {
+            team.check()?;
+            let mut out = vec![0.0; piece.len() * count];
+            let mut panel = Aligned::zeros(self.panel_lines() * self.stride());
+            let mut done = 0;
+            for range in self.panels(piece) {
+                let lines = self.pack(range.clone(), &mut panel);
+                run(Dots { lines, by, out: &mut out[done..done + range.len() * count] });
+                done += range.len() * count;
+            }
+            Ok(out)
+        });
+        z.fill(0.0);
+        for (piece, part) in pieces.into_iter().zip(parts) {
+            for (i, sums) in piece.zip(part?.chunks_exact(count.max(1))) {
+                sums.iter().enumerate().for_each(|(c, &sum)| z[c * self.count() + i] = sum);
+            }
+        }
+        Ok(())
+    }
+
+    /// z = L' (weights of the lines), partial sums of fixed pieces added in their order.
+    fn accumulate(&self, weights: Weights<T>, count: usize, z: &mut [f64], team: &Team) -> Result<()> {
+        let parts = team.map(self.pieces(), |piece| {
+            team.check()?;
+            Ok(self.piece_sums(piece, weights, count))
+        });
+        z.fill(0.0);
+        for part in parts {
+            z.iter_mut().zip(part?).for_each(|(z, part)| *z += part);
+        }
+        Ok(())
+    }
+
+    fn piece_sums(&self, piece: Range<usize>, weights: Weights<T>, count: usize) -> Vec<f64> {
+        let (len, stride) = (self.len(), self.stride());
+        let mut totals = vec![0.0; count * len];
+        let mut panel = Aligned::zeros(self.panel_lines() * stride);
+        let mut sums = Aligned::zeros(count * stride);
+        let mut products = vec![0.0; self.panel_lines() * count];
+        let mut narrow: Vec<T> = Vec::new();
+        let mut pending = 0;
+        for range in self.panels(piece) {
+            let lines = self.pack(range.clone(), &mut panel);
+            let products = &mut products[..range.len() * count];
+            match weights {
+                Weights::Products(by) => run(Dots { lines, by, out: products }),
+                Weights::Given(y) => gather(y, self.count(), range.clone(), products),
+            }
+            narrow.clear();
+            narrow.extend(products.iter().map(|&y| T::of(y)));
+            run(Updates { lines, weights: &narrow, into: &mut sums, stride });
+            pending += range.len();
+            if !T::DOUBLE && pending >= FLUSH_LINES {
+                flush(&mut sums, stride, &mut totals, len);
+                pending = 0;
+            }
+        }
+        flush(&mut sums, stride, &mut totals, len);
+        totals
+    }
+
+    /// Vectors of the length of a line, in the element type and at the stride of a panel.
+    fn narrow(&self, q: &[f64]) -> Aligned<T> {
+        let (len, stride) = (self.len().max(1), self.stride());
+        let mut block = Aligned::zeros(q.len() / len * stride);
+        for (line, q) in block.chunks_exact_mut(stride.max(1)).zip(q.chunks_exact(len)) {
+            line.iter_mut().zip(q).for_each(|(out, &q)| *out = T::of(q));
+        }
+        block
+    }
+
+    fn panel_lines(&self) -> usize {
+        let fit = PANEL_BYTES / (self.stride() * size_of::<T>()).max(1);
+        fit.clamp(PANEL_LINES.start, PANEL_LINES.end) / PANEL_LINES.start * PANEL_LINES.start
+    }
+
+    fn panels(&self, piece: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<T> {
+        let step = self.panel_lines();
+        piece.clone().step_by(step).map(move |start| start..piece.end.min(start + step))
+    }
+
+    /// The fixed split of the lines.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let (count, panel) = (self.count(), self.panel_lines());
+        let wanted = (count * self.len() / PIECE_ELEMENTS).clamp(1, MOST_PIECES);
+        let step = count.div_ceil(wanted).max(1).next_multiple_of(panel);
+        (0..count).step_by(step).map(|start| start..count.min(start + step)).collect()
+    }
+
+    /// Writes the centred lines in `range` to the panel.
+    fn pack<'p>(&self, range: Range<usize>, panel: &'p mut Aligned<T>) -> Lines<'p, T> {
+        let (len, stride, count) = (self.len(), self.stride(), range.len());
+        if self.by_columns {
+            for (j, line) in range.zip(panel.chunks_exact_mut(stride)) {
+                self.pack_column(j, &mut line[..len]);
+            }
+        } else if self.rows.raw().has_contiguous_rows() {
+            for (i, line) in range.zip(panel.chunks_exact_mut(stride)) {
+                self.rows.pack(i..i + 1, &mut line[..len]);
+            }
+        } else {
+            // Scattered entries: packed without gaps, then spread from the last row back.
+            self.rows.pack(range, &mut panel[..count * len]);
+            for i in (1..count).rev() {
+                panel.copy_within(i * len..(i + 1) * len, i * stride);
+            }
+        }
+        Lines::new(panel, count, stride, len)
+    }
+
+    fn pack_column(&self, j: usize, out: &mut [T]) {
+        let (high, low) = self.rows.mean_parts();
+        // The low part of a `f64` mean and the factors may be absent.
+        let at = |values: &[T], absent: f64| values.get(j).copied().unwrap_or_else(|| T::of(absent));
+        let (high, low, factor) = (at(high, 0.0), at(low, 0.0), at(self.rows.narrow_factor(), 1.0));
+        let column = self.rows.raw().transpose().row(j).unwrap_or_default();
+        column.iter().zip(out).for_each(|(&x, out)| *out = (x - high - low) * factor);
+    }
+}
+
+/// out[r * count + c] = y[c * lines + range[r]]
+fn gather(y: &[f64], lines: usize, range: Range<usize>, out: &mut [f64]) {
+    let count = out.len() / range.len().max(1);
+    for (c, y) in y.chunks_exact(lines).enumerate() {
+        for (r, &y) in y[range.clone()].iter().enumerate() {
+            out[r * count + c] = y;
+        }
+    }
+}
+
+/// Adds the sums to the totals and sets them to zero.
+fn flush<T: Element>(sums: &mut [T], stride: usize, totals: &mut [f64], len: usize) {
+    for (sums, totals) in sums.chunks_exact_mut(stride.max(1)).zip(totals.chunks_exact_mut(len.max(1))) {
+        totals.iter_mut().zip(&*sums).for_each(|(t, &s)| *t += s.into());
+        sums.fill(T::zeroed());
+    }
+}
