@@ -158,8 +158,8 @@ the singular values of R, never squared), the residual |Xc'Xc v - sigma^2 v| / s
 entries against long double. A peer counts as equally accurate when its error is at most ten times ours, or
 below 1e-9 (float32: 1e-5). Ratios below 1, where a peer is faster, are bold. "Of the limit" is the
 least time that the arithmetic, or one reading of the data, could take at the rates below, as a share of
-ours; for fits the arithmetic is that of the cheapest known road. On a shared machine only ratios within one run mean
-anything.
+ours; for fits the arithmetic is that of the cheapest known road. On a shared machine only ratios within one
+run mean anything.
 """
 
 
