@@ -5,7 +5,7 @@ scikit-learn, pandas and polars are used only when the caller has loaded them, o
 
 from __future__ import annotations
 
-import sys
+from sys import modules
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -210,8 +210,8 @@ class Transformer(Estimator):
 
     def _container(self) -> str:
         """Which container `transform` returns: this estimator's choice, else scikit-learn's setting."""
-        chosen = self.__dict__.get("_sklearn_output_config", {}).get("transform")
-        return chosen or sklearn_setting("transform_output") or "default"
+        chosen = self.__dict__.get("_sklearn_output_config")
+        return (chosen and chosen.get("transform")) or sklearn_setting("transform_output") or "default"
 
     def _wrap(self, Z: Array, X: Any) -> Any:
         """`Z`, the transform of `X`, in the container that was asked for."""
@@ -245,8 +245,9 @@ class Transformer(Estimator):
 
 def sklearn_setting(name: str) -> Any:
     """A setting of scikit-learn's configuration; None while it is not loaded."""
-    get_config = getattr(sys.modules.get("sklearn"), "get_config", None)
-    return None if get_config is None else get_config().get(name)
+    sklearn = modules.get("sklearn")
+    # Half imported, it has no settings yet.
+    return None if sklearn is None or not hasattr(sklearn, "get_config") else sklearn.get_config().get(name)
 
 
 _both_errors: type[NotFittedError] | None = None
@@ -255,7 +256,7 @@ _both_errors: type[NotFittedError] | None = None
 def _not_fitted(sentence: str) -> NotFittedError:
     """Our error, and scikit-learn's too once scikit-learn is loaded: its tools catch their own class."""
     global _both_errors
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    theirs = getattr(modules.get("sklearn.exceptions"), "NotFittedError", None)
     if theirs is None:
         return NotFittedError(sentence)
     if _both_errors is None:
