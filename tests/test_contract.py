@@ -197,6 +197,11 @@ def test_edited_components_are_honoured(pca, X):
     assert_allclose(pca.transform(X), expected, rtol=1e-12, atol=1e-12)
     pca.components_ = pca.components_.tolist()
     assert_allclose(pca.transform(X), expected, rtol=1e-12, atol=1e-12)
+    pca.whiten = True
+    with pytest.raises(ValueError, match="explained_variance_ must be 1-D of length 2"):
+        pca.transform(X)
+    pca.explained_variance_ = pca.explained_variance_[::-2]
+    assert_allclose(pca.transform(X), expected / np.sqrt(pca.explained_variance_), rtol=1e-12, atol=1e-12)
 
 
 def test_fit_transform_gives_the_bits_of_fit_then_transform(nasty):

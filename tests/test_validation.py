@@ -329,6 +329,22 @@ def test_weights_that_are_refused(weights, error, parts):
         prinax.covariance(SMALL, sample_weight=weights)
 
 
+@pytest.mark.parametrize("form", [list, tuple, np.float32, np.int8, ">f8", object, "strided", "frozen"])
+def test_weights_of_any_form(form):
+    w = np.array([1, 3, 2])
+    if form == "strided":
+        given = np.repeat(w, 2).astype(float)[::-2][::-1]
+    elif form == "frozen":
+        given = w.astype(float)
+        given.flags.writeable = False
+    else:
+        given = form(w.tolist()) if form in (list, tuple) else w.astype(form)
+    assert_array_equal(
+        PCA().fit(SMALL, sample_weight=given).components_,
+        PCA().fit(SMALL, sample_weight=w.astype(float)).components_,
+    )
+
+
 def test_rows_of_weight_zero_are_not_counted():
     with pytest.raises(ValueError, match=says("n_components=2", "min(n_samples, n_features)=1", "1 sample")):
         PCA(n_components=2, ddof=0).fit(SMALL, sample_weight=[0, 3, 0])

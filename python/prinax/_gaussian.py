@@ -80,6 +80,8 @@ class GaussianProjection(Projection):
         return _core.model_precision(*self._gaussian()[1:])
 
     def _gaussian(self) -> tuple[Array, Array, Array | None, Array, float]:
+        return (*self._map(), self._variances(), float(self.noise_variance_))
+
+    def _variances(self) -> Array:
         k, by = self._n_features_out, type(self).__name__
-        variance = _validation.vector(self.explained_variance_, k, by, "explained_variance_")
-        return (*self._map(), variance, float(self.noise_variance_))
+        return _validation.vector(self.explained_variance_, k, by, "explained_variance_")

@@ -336,7 +336,7 @@ class PCA(GaussianProjection):
         """
         self._check_fitted()
         ratio, least = _parameters.one_rule(ratio, min_eigenvalue)
-        return _core.components_for(self.explained_variance_, self.total_variance_, ratio, least)
+        return _core.components_for(self._variances(), float(self.total_variance_), ratio, least)
 
 
 def _state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Projection(Transformer):
         Z = _validation.matrix(X, by, cols=min(k, 1))
         _validation.same_width(Z, k, by)
         mean, components, scale = self._map()
-        return _core.back_project(Z, mean, components, scale, self._divisor_variance())
+        return _core.back_project(Z, mean, components, scale, self._whitening())
 
     def reconstruct(self, X: Any) -> Array:
         """Projection of the rows of X onto the model's subspace, in the original space; also the denoiser.
@@ -142,7 +142,13 @@ class Projection(Transformer):
 
     def _scores(self, A: Array) -> Array:
         mean, components, scale = self._map()
-        return _core.project(A, mean, components, scale, self._divisor_variance())
+        return _core.project(A, mean, components, scale, self._whitening())
+
+    def _whitening(self) -> Array | None:
+        variance = self._divisor_variance()
+        if variance is None:
+            return None
+        return _validation.vector(variance, self._n_features_out, type(self).__name__, "explained_variance_")
 
     def _map(self) -> tuple[Array, Array, Array | None]:
         """Mean, components and scale as the core reads them, whatever a user has put in their place."""

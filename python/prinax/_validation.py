@@ -43,11 +43,11 @@ def matrix(X: Any, by: str, what: str = "X", rows: int = 1, cols: int = 1) -> Ar
 
 
 def vector(values: Any, length: int, by: str, what: str) -> Array:
-    """`values` as a float64 array of shape (length,); finiteness is left to the core."""
+    """`values` as a contiguous float64 array of shape (length,); finiteness is left to the core."""
     A = _as_float(_read(values, by, what), what)
     if A.shape != (length,):
         raise ValueError(f"{what} must be 1-D of length {length}, got shape {A.shape}")
-    return np.asarray(A, np.float64)
+    return np.ascontiguousarray(A, np.float64)
 
 
 def square(A: Any, by: str, what: str) -> Array:
