@@ -1,6 +1,8 @@
-//! The leading-k roads: known eigenpairs, nasty spectra, every size, every data layout, any number of threads.
+//! Block Lanczos: known eigenpairs, nasty spectra, every size, every data layout, any number of threads.
 
 #![allow(clippy::expect_used)] // helpers outside `#[test]` stop at the first surprise
+
+mod spectra;
 
 use nalgebra::DMatrix;
 use prinax::linalg::{
@@ -10,29 +12,8 @@ use prinax::linalg::{
 use prinax::matrix::{Element, MatrixView};
 use prinax::simd::Centered;
 use prinax::threads::{Team, in_pool};
+use spectra::{defects, five_spectra, with_spectrum};
 use std::sync::atomic::AtomicBool;
-
-/// d x d orthogonal matrix: a product of random reflections.
-fn orthogonal(d: usize, seed: u64) -> DMatrix<f64> {
-    let mut random = Random::new(seed);
-    let mut q = DMatrix::identity(d, d);
-    for _ in 0..3 {
-        let mut v = DMatrix::zeros(d, 1);
-        random.fill_symmetric(v.as_mut_slice());
-        let square = v.norm_squared();
-        let row = product_transposed(&product(&q, &v), &v);
-        q -= row * (2.0 / square);
-    }
-    q
-}
-
-fn with_spectrum(values: &[f64], seed: u64) -> (DMatrix<f64>, DMatrix<f64>) {
-    let q = orthogonal(values.len(), seed);
-    let scaled = DMatrix::from_fn(values.len(), values.len(), |i, j| q[(i, j)] * values[j]);
-    let a = product_transposed(&scaled, &q);
-    let symmetric = DMatrix::from_fn(values.len(), values.len(), |i, j| 0.5 * (a[(i, j)] + a[(j, i)]));
-    (symmetric, q)
-}
 
 fn options(tol: f64) -> LanczosOptions {
     LanczosOptions { tol, seed: 0, max_products: None }
@@ -40,36 +21,6 @@ fn options(tol: f64) -> LanczosOptions {
 
 fn leading(a: &DMatrix<f64>, k: usize, tol: f64) -> Eigen {
     lanczos(&Dense(a), k, &options(tol), &Team::solo()).expect("no error").expect("no budget")
-}
-
-/// Largest residual |A v - theta v| and largest entry of |V'V - I|.
-fn defects(a: &DMatrix<f64>, found: &Eigen) -> (f64, f64) {
-    let k = found.values.len();
-    let mut residual = product(a, &found.vectors);
-    for j in 0..k {
-        let theta = found.values[j];
-        let v = found.vectors.column(j) * theta;
-        let mut column = residual.column_mut(j);
-        column -= v;
-    }
-    let worst = residual.column_iter().map(|c| c.norm()).fold(0.0, f64::max);
-    let gram = transposed_product(&found.vectors, &found.vectors) - DMatrix::identity(k, k);
-    (worst, if k == 0 { 0.0 } else { gram.amax() })
-}
-
-fn five_spectra(d: usize) -> Vec<(&'static str, Vec<f64>)> {
-    let mut random = Random::new(9);
-    let at = |f: &dyn Fn(f64) -> f64| (0..d).map(|j| f(j as f64)).collect::<Vec<f64>>();
-    let mut bulk: Vec<f64> = (0..d).map(|_| 2.0 * random.uniform()).collect();
-    bulk.iter_mut().zip([40.0, 30.0, 20.0, 10.0, 5.0]).for_each(|(x, spike)| *x += spike);
-    bulk.sort_by(|x, y| y.total_cmp(x));
-    vec![
-        ("geometric", at(&|j| 100.0 * 0.8f64.powf(j) + 1e-3)),
-        ("harmonic", at(&|j| 100.0 / (1.0 + j))),
-        ("spikes over a bulk", bulk),
-        ("flat", at(&|j| 2.0 - j / d as f64)),
-        ("images", at(&|j| 60.0 * (-0.11 * j.powf(0.75)).exp() + 1e-4)),
-    ]
 }
 
 #[test]
