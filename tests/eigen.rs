@@ -5,11 +5,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use nalgebra::DMatrix;
 use prinax::linalg::{Eigen, eigenvalues, eigh, eigh_leading};
 use prinax::simd::{Level, level};
 use prinax::{Error, Team};
 use std::process::Command;
+use support::Random;
+use support::symmetric::{diagonal, families, gram, symmetric, tridiagonal, wilkinson};
 
 /// Accepted residual and loss of orthogonality, in units of d eps; a few d eps is usual.
 const ROUNDINGS: f64 = 50.0;
@@ -17,136 +21,6 @@ const ROUNDINGS: f64 = 50.0;
 /// Both sides of every size where the algorithm changes (32, 48, 96, ...) or a vector fills.
 const SIZES: [usize; 29] =
     [1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 17, 20, 25, 31, 32, 33, 40, 48, 49, 63, 64, 65, 80, 97, 100, 127, 129, 150, 200];
-
-/// splitmix64: the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in (0, 1).
-    fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        let n = n as u64;
-        usize::try_from(self.bits() % n).unwrap_or(0)
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    fn normals(&mut self, rows: usize, cols: usize) -> DMatrix<f64> {
-        DMatrix::from_fn(rows, cols, |_, _| self.normal())
-    }
-
-    /// Q diag(values) Q' for a random orthogonal Q.
-    fn turned(&mut self, values: &[f64]) -> DMatrix<f64> {
-        let d = values.len();
-        let q = self.normals(d, d).qr().q();
-        let scaled = DMatrix::from_fn(d, d, |i, j| q[(i, j)] * values[j]);
-        symmetric(&(scaled * q.transpose()))
-    }
-
-    fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for i in (1..n).rev() {
-            order.swap(i, self.below(i + 1));
-        }
-        order
-    }
-}
-
-fn symmetric(a: &DMatrix<f64>) -> DMatrix<f64> {
-    (a + a.transpose()) * 0.5
-}
-
-fn centered(x: &DMatrix<f64>) -> DMatrix<f64> {
-    let mut x = x.clone();
-    for mut column in x.column_iter_mut() {
-        let mean = column.mean();
-        column.add_scalar_mut(-mean);
-    }
-    x
-}
-
-fn diagonal(d: usize, value: impl Fn(usize) -> f64) -> DMatrix<f64> {
-    DMatrix::from_fn(d, d, |i, j| if i == j { value(i) } else { 0.0 })
-}
-
-fn tridiagonal(d: usize, on: impl Fn(usize) -> f64, off: impl Fn(usize) -> f64) -> DMatrix<f64> {
-    DMatrix::from_fn(d, d, |i, j| match i.abs_diff(j) {
-        0 => on(i),
-        1 => off(i.min(j)),
-        _ => 0.0,
-    })
-}
-
-fn gram(x: &DMatrix<f64>) -> DMatrix<f64> {
-    x.transpose() * x
-}
-
-/// 1 where labels agree.
-fn blocks(labels: &[usize]) -> DMatrix<f64> {
-    DMatrix::from_fn(labels.len(), labels.len(), |i, j| f64::from(u8::from(labels[i] == labels[j])))
-}
-
-/// The j-th of `d` numbers spread evenly over lo..=hi.
-fn spread(j: usize, d: usize, lo: f64, hi: f64) -> f64 {
-    if d > 1 { lo + (hi - lo) * j as f64 / (d - 1) as f64 } else { lo }
-}
-
-/// W_d of Wilkinson: diagonal |i - (d-1)/2|, ones beside it; eigenvalues in pairs that agree to many digits.
-fn wilkinson(d: usize) -> DMatrix<f64> {
-    tridiagonal(d, |i| (i as f64 - (d as f64 - 1.0) / 2.0).abs(), |_| 1.0)
-}
-
-fn families(d: usize, random: &mut Random) -> Vec<(&'static str, DMatrix<f64>)> {
-    let groups = 1 + random.below((d / 2).max(1));
-    let mut labels: Vec<usize> = (0..d).map(|_| random.below(groups)).collect();
-    let scattered = blocks(&labels);
-    labels.sort_unstable();
-    let hot: Vec<usize> = (0..5 * d).map(|_| random.below(d)).collect();
-    let one_hot = DMatrix::from_fn(5 * d, d, |i, j| f64::from(u8::from(hot[i] == j)));
-    let bits = DMatrix::from_fn(3 * d, d, |_, _| f64::from(u8::from(random.uniform() < 0.5)));
-    let u = random.normals(d, 1);
-    let graded: Vec<f64> = (0..d).map(|j| 10f64.powf(spread(j, d, 0.0, -12.0))).collect();
-    let close: Vec<f64> = (0..d).map(|j| if j < d / 2 { 1.0 } else { 1.0 + 1e-14 * (j - d / 2) as f64 }).collect();
-    let noise = symmetric(&random.normals(d, d));
-    let mut thin = random.normals(d, (d / 3).max(1));
-    thin.column_mut(0).fill(0.0);
-    thin.row_mut(random.below(d)).fill(0.0);
-    let half = centered(&random.normals(2 * d, d.div_ceil(2)));
-    let twice = DMatrix::from_fn(2 * d, d, |i, j| half[(i, j % half.ncols())]);
-    vec![
-        ("0/1 blocks", scattered),
-        ("0/1 blocks, sorted", blocks(&labels)),
-        ("centred one-hot Gram", gram(&centered(&one_hot))),
-        ("0/1 Gram", gram(&bits)),
-        ("rank one", &u * u.transpose()),
-        ("ones", DMatrix::from_element(d, d, 1.0)),
-        ("zeros", DMatrix::zeros(d, d)),
-        ("identity", DMatrix::identity(d, d)),
-        ("graded diagonal", diagonal(d, |i| 10f64.powf(spread(i, d, -200.0, 200.0)))),
-        ("graded, turned", random.turned(&graded)),
-        ("cluster", random.turned(&close)),
-        ("Wilkinson", wilkinson(d)),
-        ("Hilbert", DMatrix::from_fn(d, d, |i, j| 1.0 / (i + j + 1) as f64)),
-        ("second difference", tridiagonal(d, |_| 2.0, |_| -1.0)),
-        ("tiny", &noise * 1e-200),
-        ("huge", &noise * 1e200),
-        ("corner", DMatrix::from_fn(d, d, |i, j| f64::from(u8::from(i != j && i + j + 1 == d && i.min(j) == 0)))),
-        ("rank deficient with a zero row", &thin * thin.transpose()),
-        ("repeated columns", gram(&twice)),
-    ]
-}
 
 /// What is wrong with the eigenpairs, if anything.
 fn fault(a: &DMatrix<f64>, eigen: &Eigen) -> Option<String> {

@@ -48,7 +48,7 @@ struct Scratch {
 impl Scratch {
     fn new(n: usize) -> Self {
         let leaf = Aligned::zeros(LEAF * padded(LEAF));
-        Self { leaf, rotations: Rotations::default(), merge: Merge::new(if n > LEAF { n } else { 0 }) }
+        Self { leaf, rotations: Rotations::new(LEAF), merge: Merge::new(if n > LEAF { n } else { 0 }) }
     }
 }
 

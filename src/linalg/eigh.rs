@@ -3,17 +3,14 @@
 use super::divide_conquer::divide_and_conquer;
 use super::ql::{Rotations, implicit_ql};
 use super::tridiagonal::Tridiagonal;
+use super::unit::unit_of;
 use crate::error::{Error, Result};
-use crate::simd::run;
+use crate::power;
 use crate::threads::Team;
 use nalgebra::DMatrix;
-use pulp::{Simd, WithSimd};
 
 /// Up to this order an explicit Q and QL on its rows win; above it, divide and conquer with Q applied in blocks (measured).
 const EXPLICIT: usize = 32;
-
-/// The exponents whose powers of two, and their inverses, are normal numbers with room for the eigenvalues.
-const EXPONENTS: i32 = 1000;
 
 /// Eigenpairs of a symmetric d x d matrix, the largest first.
 #[derive(Clone, Debug)]
@@ -49,11 +46,11 @@ pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
     let unit = unit_of(a)?;
-    let mut reduced = Tridiagonal::of(a, 1.0 / unit);
+    let mut reduced = Tridiagonal::of(a, power::power(-unit));
     team.check()?;
     let mut eigen = if d <= EXPLICIT { by_ql(&mut reduced, k)? } else { by_divide_and_conquer(&mut reduced, k, team)? };
     for value in &mut eigen.values {
-        *value *= unit;
+        *value = power::scale(*value, unit);
     }
     Ok(eigen)
 }
@@ -64,17 +61,19 @@ pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
 /// Those of [`eigh`].
 pub fn eigenvalues(a: &DMatrix<f64>, team: &Team) -> Result<Vec<f64>> {
     let unit = unit_of(a)?;
-    let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, 1.0 / unit);
+    let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, power::power(-unit));
+    let mut rotations = Rotations::new(diagonal.len());
     team.check()?;
-    implicit_ql(&mut diagonal, &mut off_diagonal, &mut [], 0, &mut Rotations::default())?;
+    implicit_ql(&mut diagonal, &mut off_diagonal, &mut [], 0, &mut rotations)?;
     diagonal.sort_by(|x, y| y.total_cmp(x));
-    Ok(diagonal.into_iter().map(|value| value * unit).collect())
+    Ok(diagonal.into_iter().map(|value| power::scale(value, unit)).collect())
 }
 
 fn by_ql(reduced: &mut Tridiagonal, k: usize) -> Result<Eigen> {
     let Tridiagonal { diagonal, off_diagonal, reflectors } = reduced;
     let mut rows = reflectors.transposed_q();
-    implicit_ql(diagonal, off_diagonal, &mut rows, reflectors.stride, &mut Rotations::default())?;
+    let mut rotations = Rotations::new(diagonal.len());
+    implicit_ql(diagonal, off_diagonal, &mut rows, reflectors.stride, &mut rotations)?;
     Ok(gather(diagonal, &rows, reflectors.stride, k))
 }
 
@@ -103,64 +102,4 @@ pub(super) fn descending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&i, &j| values[j].total_cmp(&values[i]).then(j.cmp(&i)));
     order
-}
-
-/// The power of two near the largest entry: dividing by it is exact and brings the norm near 1, where no square over- or
-/// underflows. 1 for a matrix of zeros.
-fn unit_of(a: &DMatrix<f64>) -> Result<f64> {
-    if a.nrows() != a.ncols() {
-        return Err(Error::Shape { what: "the second dimension of a", found: a.ncols(), wanted: a.nrows() });
-    }
-    let (largest, finite) = run(Largest(a.as_slice()));
-    if !finite {
-        return Err(Error::NotFinite { what: "a", nan: a.iter().any(|x| x.is_nan()) });
-    }
-    Ok(if largest == 0.0 { 1.0 } else { power_of_two(largest) })
-}
-
-/// The largest power of two up to `x > 0`, within 2^-1000 and 2^1000.
-fn power_of_two(x: f64) -> f64 {
-    /// Bits of the fraction of a double, and the bias of its exponent.
-    const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
-    const BIAS: u64 = 1023;
-    const LIMIT: u64 = EXPONENTS.unsigned_abs() as u64;
-    let exponent = (x.to_bits() >> FRACTION).clamp(BIAS - LIMIT, BIAS + LIMIT);
-    f64::from_bits(exponent << FRACTION)
-}
-
-/// The largest magnitude, and whether every value is finite.
-struct Largest<'a>(&'a [f64]);
-
-impl WithSimd for Largest<'_> {
-    type Output = (f64, bool);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (f64, bool) {
-        let (vectors, tail) = S::as_simd_f64s(self.0);
-        let zero = simd.splat_f64s(0.0);
-        let mut largest = [zero; 4];
-        // x * 0 is NaN exactly where x is not finite.
-        let mut zeros = [zero; 4];
-        let (fours, rest) = vectors.as_chunks::<4>();
-        for four in fours {
-            for q in 0..4 {
-                largest[q] = simd.max_f64s(simd.abs_f64s(four[q]), largest[q]);
-                zeros[q] = simd.mul_add_e_f64s(four[q], zero, zeros[q]);
-            }
-        }
-        for x in rest {
-            largest[0] = simd.max_f64s(simd.abs_f64s(*x), largest[0]);
-            zeros[0] = simd.mul_add_e_f64s(*x, zero, zeros[0]);
-        }
-        let (mut most, mut sum) = (0.0f64, 0.0);
-        for q in 0..4 {
-            most = most.max(simd.reduce_max_f64s(largest[q]));
-            sum += simd.reduce_sum_f64s(zeros[q]);
-        }
-        for x in tail {
-            most = most.max(x.abs());
-            sum += x * 0.0;
-        }
-        (most, sum == 0.0)
-    }
 }

@@ -1,7 +1,8 @@
 //! One step up in divide and conquer: from the eigenvectors of two halves to those of the whole.
 
 use super::deflation::{Basis, Deflation, Support};
-use super::secular::{Corrected, Roots, Vectors};
+use super::secular::Roots;
+use super::secular_vectors::{Corrected, Vectors};
 use crate::error::{Error, Result};
 use crate::simd::{Aligned, run};
 use crate::threads::Team;

@@ -4,6 +4,7 @@ mod back_transform;
 mod deflation;
 mod divide_conquer;
 mod eigh;
+mod explicit_q;
 mod krylov;
 mod lanczos;
 mod merge;
@@ -15,10 +16,14 @@ mod qr;
 mod random;
 mod randomized;
 mod secular;
+mod secular_vectors;
 mod spectrum;
 mod stream;
 mod svd;
+#[cfg(test)]
+mod testing;
 mod tridiagonal;
+mod unit;
 
 pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};
 pub use lanczos::{LanczosOptions, lanczos};

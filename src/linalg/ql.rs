@@ -20,7 +20,6 @@ const BATCH: usize = 8;
 pub(super) const NEGLIGIBLE: f64 = 1e-100;
 
 /// The rotations of finished sweeps: scratch, kept between calls.
-#[derive(Default)]
 pub(super) struct Rotations {
     /// (cosine, sine), in the order of application.
     pairs: Vec<[f64; 2]>,
@@ -29,6 +28,11 @@ pub(super) struct Rotations {
 }
 
 impl Rotations {
+    /// Room for what is kept of a matrix of order n: a full batch and one sweep more.
+    pub(super) fn new(n: usize) -> Self {
+        Self { pairs: Vec::with_capacity((BATCH + 1) * n), sweeps: Vec::with_capacity(SWEEPS) }
+    }
+
     fn clear(&mut self) {
         self.pairs.clear();
         self.sweeps.clear();
@@ -207,5 +211,64 @@ fn apply_columns<S: Simd, const B: usize>(simd: S, rows: &mut [S::f64s], width: 
             above = row;
         }
         *above = moving;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::noise;
+    use super::super::tridiagonal::padded;
+    use super::*;
+    use crate::simd::{Level, run_at};
+    use nalgebra::DMatrix;
+
+    #[test]
+    fn values_and_vectors_at_every_level() {
+        for n in [1, 2, 3, 8, 9, 17, 40, 65] {
+            let (d, mut e) = (noise(n, n), noise(n, n + 1));
+            e[n - 1] = 0.0;
+            let t = DMatrix::from_fn(n, n, |i, j| match i.abs_diff(j) {
+                0 => d[i],
+                1 => e[i.min(j)],
+                _ => 0.0,
+            });
+            for level in Level::available() {
+                let (values, v) = solve(&d, &e, level);
+                let back = DMatrix::from_fn(n, n, |i, j| v[(i, j)] * values[j]);
+                let bound = 20.0 * n as f64 * f64::EPSILON;
+                assert!((&t * &v - back).amax() <= bound, "n = {n}, {}", level.name());
+                assert!((v.transpose() * &v - DMatrix::identity(n, n)).amax() <= bound);
+            }
+        }
+    }
+
+    fn solve(d: &[f64], e: &[f64], level: Level) -> (Vec<f64>, DMatrix<f64>) {
+        let (n, stride) = (d.len(), padded(d.len()));
+        let (mut d, mut e, mut rows) = (d.to_vec(), e.to_vec(), vec![0.0; n * stride]);
+        for i in 0..n {
+            rows[i * stride + i] = 1.0;
+        }
+        let mut rotations = Rotations::new(n);
+        let ql = ImplicitQl { d: &mut d, e: &mut e, vectors: &mut rows, stride, rotations: &mut rotations };
+        assert_eq!(run_at(level, ql), Some(true));
+        (d, DMatrix::from_fn(n, n, |i, j| rows[j * stride + i]))
+    }
+
+    /// [[a, b], [b, c]] by hand: 2 +- sqrt 2 for (1, 1, 3).
+    #[test]
+    fn two_by_two() {
+        let (mut d, mut e) = ([1.0, 3.0], [1.0, 0.0]);
+        implicit_ql(&mut d, &mut e, &mut [], 0, &mut Rotations::new(2)).unwrap();
+        d.sort_by(f64::total_cmp);
+        assert!((d[0] - (2.0 - 2f64.sqrt())).abs() <= 4.0 * f64::EPSILON);
+        assert!((d[1] - (2.0 + 2f64.sqrt())).abs() <= 4.0 * f64::EPSILON);
+    }
+
+    /// Numbers that are none never settle: the budget ends the search.
+    #[test]
+    fn the_budget_ends_what_cannot_converge() {
+        let mut e = [f64::NAN, f64::NAN, 0.0];
+        let found = implicit_ql(&mut [1.0, 2.0, 3.0], &mut e, &mut [], 0, &mut Rotations::new(3));
+        assert!(matches!(found, Err(Error::NoConvergence { .. })));
     }
 }

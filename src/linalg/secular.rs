@@ -1,4 +1,4 @@
-//! The eigenproblem of `D + rho z z'`, D diagonal: roots, corrected z, eigenvectors.
+//! The eigenvalues of `D + rho z z'`, D diagonal.
 //!
 //! With poles `d_0 < d_1 < ...` and weights `rho z_i^2 > 0`, the eigenvalues are the roots of the secular equation
 //!
@@ -9,12 +9,12 @@
 //! Each root is kept as `origin + shift` from its nearer pole, which keeps the differences `d_i - lambda_j` to full relative accuracy.
 //! Several roots are found at once, one a lane.
 //!
-//! References: Cuppen (1981); Li (1993, LAPACK Working Note 89: the middle way); Gu and Eisenstat (1994: the corrected z).
+//! References: Cuppen (1981); Li (1993), "Solving secular equations stably and efficiently", LAPACK Working Note 89.
 
 use pulp::{Simd, WithSimd};
 
 /// The widest vector has this many lanes.
-const MAX_LANES: usize = 8;
+pub(super) const MAX_LANES: usize = 8;
 
 /// Steps of the rational interpolation before bisection takes over; 3 to 6 are usual.
 const RATIONAL_STEPS: usize = 30;
@@ -218,14 +218,14 @@ fn evaluate<S: Simd>(
     let point = [simd.partial_load_f64s(&origin[..S::F64_LANES]), simd.partial_load_f64s(&shift[..S::F64_LANES])];
     let below = far_poles(simd, &poles[..at], &weights[..at], point);
     let above = far_poles(simd, &poles[end..], &weights[end..], point);
-    let lanes = [below[0], below[1], above[0], above[1]].map(|sum| {
-        let mut lanes = [0.0; MAX_LANES];
+    let mut lanes = [[0.0; MAX_LANES]; 4];
+    for (lanes, sum) in lanes.iter_mut().zip([below[0], below[1], above[0], above[1]]) {
         simd.partial_store_f64s(&mut lanes[..S::F64_LANES], sum);
-        lanes
-    });
+    }
     let mut all = [Sums::default(); MAX_LANES];
     for (q, sums) in all[..live].iter_mut().enumerate() {
-        let [mut left, mut left_slope, mut right, mut right_slope] = lanes.map(|lane| lane[q]);
+        let [mut left, mut left_slope, mut right, mut right_slope] =
+            [lanes[0][q], lanes[1][q], lanes[2][q], lanes[3][q]];
         for i in at..end {
             let inverse = 1.0 / ((poles[i] - origin[q]) - shift[q]);
             let term = weights[i] * inverse;
@@ -269,89 +269,57 @@ fn add_pole<S: Simd>(simd: S, pole: f64, weight: f64, point: [S::f64s; 2], sums:
     sums[1] = simd.mul_add_e_f64s(term, inverse, sums[1]);
 }
 
-/// The z whose secular equation has exactly the computed roots (Gu and Eisenstat): what makes the eigenvectors orthogonal to
-/// rounding without extra precision.
-///
-/// `z_i^2 = (lambda_i - d_i) prod_{j != i} (lambda_j - d_i) / (d_j - d_i)`, up to the factor rho, which the normalisation of
-/// the vectors removes.
-pub(super) struct Corrected<'a> {
-    pub(super) poles: &'a [f64],
-    pub(super) origin: &'a [f64],
-    pub(super) shift: &'a [f64],
-    /// The first entry wanted.
-    pub(super) first: usize,
-    /// Comes in with the signs of z, goes out corrected; as many entries as it holds.
-    pub(super) z: &'a mut [f64],
-}
+#[cfg(test)]
+mod tests {
+    use super::super::testing::rank_one_problem;
+    use super::*;
+    use crate::simd::{Level, run_at};
 
-impl WithSimd for Corrected<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { poles, origin, shift, first, z } = self;
-        let k = poles.len();
-        assert!(origin.len() == k && shift.len() == k && first + z.len() <= k);
-        for (group, z) in z.chunks_mut(S::F64_LANES).enumerate() {
-            let at = first + group * S::F64_LANES;
-            let end = at + z.len();
-            let pole = simd.partial_load_f64s(&poles[at..end]);
-            let mut product = simd.splat_f64s(1.0);
-            for j in (0..at).chain(end..k) {
-                let above = simd.sub_f64s(simd.splat_f64s(shift[j]), simd.sub_f64s(pole, simd.splat_f64s(origin[j])));
-                let below = simd.sub_f64s(simd.splat_f64s(poles[j]), pole);
-                product = simd.mul_f64s(product, simd.div_f64s(above, below));
-            }
-            let mut products = [1.0; MAX_LANES];
-            simd.partial_store_f64s(&mut products[..S::F64_LANES], product);
-            for (q, (z, mut product)) in z.iter_mut().zip(products).enumerate() {
-                let i = at + q;
-                for j in at..end {
-                    let above = shift[j] - (poles[i] - origin[j]);
-                    product *= if j == i { above } else { above / (poles[j] - poles[i]) };
-                }
-                *z = product.abs().sqrt().copysign(*z);
+    /// The trace, which is exact, and the interlacing of roots and poles.
+    #[test]
+    fn roots_interlace_and_keep_the_trace_at_every_level() {
+        for k in [1, 2, 3, 7, 8, 9, 33, 100] {
+            let (poles, weights) = rank_one_problem(k);
+            let trace: f64 = poles.iter().chain(&weights).sum();
+            for level in Level::available() {
+                let (mut origin, mut shift) = (vec![0.0; k], vec![0.0; k]);
+                let roots =
+                    Roots { poles: &poles, weights: &weights, first: 0, origin: &mut origin, shift: &mut shift };
+                assert!(run_at(level, roots).unwrap());
+                let found: Vec<f64> = origin.iter().zip(&shift).map(|(o, s)| o + s).collect();
+                let sum: f64 = found.iter().sum();
+                assert!((sum - trace).abs() <= 10.0 * k as f64 * f64::EPSILON * trace, "k = {k}, {}", level.name());
+                assert!((0..k).all(|j| poles[j] <= found[j] && poles.get(j + 1).is_none_or(|next| found[j] <= *next)));
             }
         }
     }
-}
 
-/// Unit eigenvectors `u_j ~ z_i / (d_i - lambda_j)`, one a column, for the roots given; poles and z in any order.
-pub(super) struct Vectors<'a> {
-    pub(super) poles: &'a [f64],
-    pub(super) z: &'a [f64],
-    /// Of the wanted roots only.
-    pub(super) origin: &'a [f64],
-    pub(super) shift: &'a [f64],
-    /// One column of `poles.len()` for each root.
-    pub(super) columns: &'a mut [f64],
-}
+    /// 1 + 1/(0 - x) + 1/(1 - x) = 0 has the roots (3 -+ sqrt 5) / 2.
+    #[test]
+    fn two_poles_by_hand() {
+        let (mut origin, mut shift) = ([0.0; 2], [0.0; 2]);
+        let roots =
+            Roots { poles: &[0.0, 1.0], weights: &[1.0, 1.0], first: 0, origin: &mut origin, shift: &mut shift };
+        assert!(crate::simd::run(roots));
+        for (j, sign) in [(0, -0.5), (1, 0.5)] {
+            assert!((origin[j] + shift[j] - (1.5 + sign * 5f64.sqrt())).abs() <= 4.0 * f64::EPSILON);
+        }
+    }
 
-impl WithSimd for Vectors<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { poles, z, origin, shift, columns } = self;
-        assert!(z.len() == poles.len() && columns.len() == poles.len() * shift.len());
-        let ((pole_vectors, pole_tail), (z_vectors, z_tail)) = (S::as_simd_f64s(poles), S::as_simd_f64s(z));
-        let columns = columns.chunks_exact_mut(poles.len().max(1));
-        for ((column, &origin), &shift) in columns.zip(origin).zip(shift) {
-            let point = [simd.splat_f64s(origin), simd.splat_f64s(shift)];
-            let (vectors, tail) = S::as_mut_simd_f64s(column);
-            let mut squares = simd.splat_f64s(0.0);
-            for ((u, d), z) in vectors.iter_mut().zip(pole_vectors).zip(z_vectors) {
-                *u = simd.div_f64s(*z, simd.sub_f64s(simd.sub_f64s(*d, point[0]), point[1]));
-                squares = simd.mul_add_e_f64s(*u, *u, squares);
-            }
-            let mut square = simd.reduce_sum_f64s(squares);
-            for ((u, d), z) in tail.iter_mut().zip(pole_tail).zip(z_tail) {
-                *u = z / ((d - origin) - shift);
-                square += *u * *u;
-            }
-            let inverse = 1.0 / square.sqrt();
-            for u in column {
-                *u *= inverse;
+    #[test]
+    fn halving_alone_ends_every_bracket() {
+        for (low, high) in [(0.0, 1.0), (-2.0, 0.0), (1e-300, 1e300), (-1e10, -1e-10)] {
+            for target in [low, high, 0.3 * low + 0.7 * high] {
+                let mut root = Root::new(&[0.0, 1.0], 1.0, 0);
+                (root.low, root.high) = (low, high);
+                let mut steps = 0;
+                while root.high.abs().to_bits().abs_diff(root.low.abs().to_bits()) > 1 {
+                    let middle = root.halve();
+                    assert!(root.low <= middle && middle <= root.high);
+                    *(if middle < target { &mut root.low } else { &mut root.high }) = middle;
+                    steps += 1;
+                }
+                assert!(steps <= HALVINGS);
             }
         }
     }

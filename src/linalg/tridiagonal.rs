@@ -48,24 +48,25 @@ pub(super) struct Tridiagonal {
 impl Tridiagonal {
     /// Reduces `factor * a`, reading only the lower triangle of the square matrix `a`. `4/3 n^3` operations.
     pub(super) fn of(a: &DMatrix<f64>, factor: f64) -> Self {
+        let mut tridiagonal = Self::packed(a, factor);
+        let mut work = Aligned::zeros(3 * tridiagonal.reflectors.stride);
+        run(Reduce::new(&mut tridiagonal, &mut work));
+        tridiagonal
+    }
+
+    /// The lower triangle of `factor * a`, its columns in padded rows, not yet reduced.
+    fn packed(a: &DMatrix<f64>, factor: f64) -> Self {
         let n = a.ncols();
         let stride = padded(n);
         let mut rows = Aligned::zeros(n * stride);
-        for (k, (row, column)) in
-            rows.chunks_exact_mut(stride.max(1)).zip(a.as_slice().chunks_exact(n.max(1))).enumerate()
-        {
+        let columns = a.as_slice().chunks_exact(n.max(1));
+        for (k, (row, column)) in rows.chunks_exact_mut(stride.max(1)).zip(columns).enumerate() {
             for (to, from) in row.iter_mut().zip(column).skip(k) {
                 *to = from * factor;
             }
         }
-        let mut tridiagonal = Self {
-            diagonal: vec![0.0; n],
-            off_diagonal: vec![0.0; n],
-            reflectors: Reflectors { rows, stride, tau: vec![0.0; n] },
-        };
-        let mut work = Aligned::zeros(3 * stride);
-        run(Reduce::new(&mut tridiagonal, &mut work));
-        tridiagonal
+        let reflectors = Reflectors { rows, stride, tau: vec![0.0; n] };
+        Self { diagonal: vec![0.0; n], off_diagonal: vec![0.0; n], reflectors }
     }
 }
 
@@ -248,72 +249,49 @@ fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     a_tail.iter().zip(b_tail).fold(simd.reduce_sum_f64s(sum), |total, (a, b)| total + a * b)
 }
 
-impl Reflectors {
-    /// Q', row-major with padded rows: row i is column i of Q. `4/3 n^3` operations, for small n.
-    pub(super) fn transposed_q(&self) -> Aligned<f64> {
-        let mut q = Aligned::zeros(self.rows.len());
-        run(FormQ { reflectors: self, q: &mut q });
-        q
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::super::testing::noise;
+    use super::*;
+    use crate::simd::{Level, run_at};
 
-/// `Q' = I H_{n-2} ... H_0`, growing from the lower right corner.
-struct FormQ<'a> {
-    reflectors: &'a Reflectors,
-    /// Zeros.
-    q: &'a mut [f64],
-}
-
-impl WithSimd for FormQ<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { reflectors: Reflectors { rows, stride, tau }, q } = self;
-        let (n, stride) = (tau.len(), *stride);
-        assert!(rows.len() == n * stride && q.len() == n * stride && stride == padded(n));
-        for i in 0..n {
-            q[i * stride + i] = 1.0;
-        }
-        for k in (0..n.saturating_sub(2)).rev().filter(|k| tau[*k] != 0.0) {
-            let full = (k + 1) / S::F64_LANES * S::F64_LANES;
-            let v = S::as_simd_f64s(&rows[k * stride + full..(k + 1) * stride]).0;
-            let mut fours = q[(k + 1) * stride..].chunks_exact_mut(4 * stride);
-            for four in &mut fours {
-                let (rows01, rows23) = four.split_at_mut(2 * stride);
-                let ((r0, r1), (r2, r3)) = (rows01.split_at_mut(stride), rows23.split_at_mut(stride));
-                let mut four = [tail::<S>(r0, full), tail::<S>(r1, full), tail::<S>(r2, full), tail::<S>(r3, full)];
-                reflect(simd, v, tau[k], &mut four);
-            }
-            for row in fours.into_remainder().chunks_exact_mut(stride) {
-                reflect(simd, v, tau[k], &mut [tail::<S>(row, full)]);
+    #[test]
+    fn a_tridiagonal_matrix_comes_back_at_every_level() {
+        for n in [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 101] {
+            let entries = noise(n * n, n);
+            let a = DMatrix::from_fn(n, n, |i, j| entries[i.max(j) * n + i.min(j)]);
+            for level in Level::available() {
+                let (t, q) = reduce(&a, level);
+                let back = &q * t * q.transpose();
+                let bound = 20.0 * n as f64 * f64::EPSILON;
+                assert!(n == 0 || (back - &a).amax() <= bound, "n = {n}, {}", level.name());
+                assert!(n == 0 || (q.transpose() * &q - DMatrix::identity(n, n)).amax() <= bound);
             }
         }
     }
-}
 
-/// The vectors of a padded row from column `full` on.
-#[inline(always)]
-fn tail<S: Simd>(row: &mut [f64], full: usize) -> &mut [S::f64s] {
-    S::as_mut_simd_f64s(&mut row[full..]).0
-}
+    /// (T, Q) as matrices.
+    fn reduce(a: &DMatrix<f64>, level: Level) -> (DMatrix<f64>, DMatrix<f64>) {
+        let n = a.nrows();
+        let mut reduced = Tridiagonal::packed(a, 1.0);
+        let mut work = Aligned::zeros(3 * padded(n));
+        run_at(level, Reduce::new(&mut reduced, &mut work)).unwrap();
+        let (d, e) = (&reduced.diagonal, &reduced.off_diagonal);
+        let t = DMatrix::from_fn(n, n, |i, j| match i.abs_diff(j) {
+            0 => d[i],
+            1 => e[i.min(j)],
+            _ => 0.0,
+        });
+        let q = reduced.reflectors.transposed_q();
+        (t, DMatrix::from_fn(n, n, |i, j| q[j * padded(n) + i]))
+    }
 
-/// `r -= tau (r'v) v` for R rows at once.
-#[inline(always)]
-fn reflect<S: Simd, const R: usize>(simd: S, v: &[S::f64s], tau: f64, rows: &mut [&mut [S::f64s]; R]) {
-    for q in 0..R {
-        assert!(rows[q].len() == v.len());
-    }
-    let mut sums = [simd.splat_f64s(0.0); R];
-    for j in 0..v.len() {
-        for q in 0..R {
-            sums[q] = simd.mul_add_e_f64s(rows[q][j], v[j], sums[q]);
-        }
-    }
-    let factors = sums.map(|sum| simd.splat_f64s(-tau * simd.reduce_sum_f64s(sum)));
-    for j in 0..v.len() {
-        for q in 0..R {
-            rows[q][j] = simd.mul_add_e_f64s(factors[q], v[j], rows[q][j]);
-        }
+    #[test]
+    fn a_column_that_needs_no_reflection_gets_none() {
+        let a = DMatrix::from_row_slice(3, 3, &[1.0, 5.0, 0.0, 5.0, 2.0, 7.0, 0.0, 7.0, 3.0]);
+        let reduced = Tridiagonal::of(&a, 2.0);
+        assert_eq!(reduced.diagonal, [2.0, 4.0, 6.0]);
+        assert_eq!(reduced.off_diagonal, [10.0, 14.0, 0.0]);
+        assert_eq!(reduced.reflectors.tau, [0.0; 3]);
     }
 }

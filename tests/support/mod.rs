@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod symmetric;
+
 use prinax::simd::Lane;
 
 /// An unevaluated sum of two numbers: about 32 digits.
