@@ -167,11 +167,11 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
 }
 
 /// Packs contiguous rows.
-struct Pack<'a, 'b, T> {
-    x: MatrixView<'a, T>,
-    shift: &'a Shift<T>,
-    weights: Option<Weights<'a, T>>,
-    panel: &'b mut Panel<T>,
+pub(super) struct Pack<'a, 'b, T> {
+    pub(super) x: MatrixView<'a, T>,
+    pub(super) shift: &'a Shift<T>,
+    pub(super) weights: Option<Weights<'a, T>>,
+    pub(super) panel: &'b mut Panel<T>,
 }
 
 impl<T: Lane> WithSimd for Pack<'_, '_, T> {

@@ -117,3 +117,32 @@ fn step<T: Lane, S: Simd, const N: usize>(
     }
     (sum, low, high)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Level, run_at};
+    use super::*;
+
+    #[test]
+    fn sums_and_bounds_are_exact_at_every_level() {
+        let weights: Vec<f32> = (0..29u8).map(|i| f32::from(i % 3)).collect();
+        for (rows, cols) in [(0, 2), (1, 1), (3, 5), (4, 8), (29, 17), (11, 40)] {
+            let data: Vec<f32> = (0..rows * cols).map(|at| ((at * 13) % 31) as f32 - 9.0).collect();
+            let column = |j: usize| (0..rows).map(|i| data[i * cols + j]).collect::<Vec<f32>>();
+            for level in Level::available() {
+                for weights in [None, Some(&weights[..])] {
+                    let mut spread = Spread::new(vec![1.0; cols]);
+                    let rows = MatrixView::new(&data, rows, cols).unwrap();
+                    run_at(level, Add { rows, weights, spread: &mut spread }).unwrap();
+                    for j in 0..cols {
+                        let all = column(j).into_iter().enumerate().map(|(i, x)| (weights.map_or(1.0, |w| w[i]), x));
+                        let present: Vec<(f32, f32)> = all.filter(|(w, _)| *w > 0.0).collect();
+                        assert_eq!(spread.sum[j], present.iter().map(|(w, x)| w * (x - 1.0)).sum::<f32>());
+                        assert_eq!(spread.low[j], present.iter().fold(1.0, |low, (_, x)| x.min(low)));
+                        assert_eq!(spread.high[j], present.iter().fold(1.0, |high, (_, x)| x.max(high)));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -200,3 +200,73 @@ fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
         T::flush(simd, tile, sums);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::panel::{Pack, Shift, Weights};
+    use super::super::{Level, run_at};
+    use super::*;
+    use crate::matrix::MatrixView;
+
+    /// Packs and multiplies at one level: the sums and the whole product.
+    struct Whole<'a, T> {
+        x: MatrixView<'a, T>,
+        center: &'a [T],
+        weights: Option<Weights<'a, T>>,
+    }
+
+    impl<T: Lane> WithSimd for Whole<'_, T> {
+        type Output = (Vec<f64>, Vec<f64>);
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let (shape, cols) = (Shape::at::<T, S>(simd), self.x.cols());
+            let shift = Shift::new(self.center, &vec![T::of(2.0); cols], shape);
+            let mut panel = Panel::new(self.x.rows(), cols, shape);
+            Pack { x: self.x, shift: &shift, weights: self.weights, panel: &mut panel }.with_simd(simd);
+            let mut tiles = Tiles::new(cols, shape).unwrap();
+            Add { panels: std::slice::from_ref(&panel), jobs: &tiles.jobs, sums: &mut tiles.sums }.with_simd(simd);
+            let mut product = vec![f64::NAN; cols * cols];
+            tiles.upper(|i, j, values| product[i * cols + j..][..values.len()].copy_from_slice(values));
+            (panel.sums().iter().map(|&s| s.into()).collect(), product)
+        }
+    }
+
+    /// Small integers, exact in either type, at every level and around every boundary of lanes, tiles and strips.
+    fn products_are_exact<T: Lane>() {
+        let weights: Vec<T> = (0..61).map(|i| T::of(f64::from(i % 3 * (i % 3)))).collect();
+        let roots: Vec<T> = (0..61).map(|i| T::of(f64::from(i % 3))).collect();
+        for (rows, cols) in
+            [(0, 3), (1, 1), (3, 2), (4, 6), (5, 7), (61, 13), (7, 23), (9, 24), (8, 25), (6, 49), (13, 101)]
+        {
+            let entry = |i: usize, j: usize| ((i * 7 + j * 5 + i * j) % 11) as f64;
+            let data: Vec<T> = (0..rows * cols).map(|at| T::of(entry(at / cols, at % cols))).collect();
+            let center: Vec<T> = (0..cols).map(|j| T::of((j % 5) as f64)).collect();
+            let packed = |i: usize, j: usize| 2.0 * (entry(i, j) - (j % 5) as f64);
+            for weighted in [false, true] {
+                let weight = |i: usize| if weighted { ((i % 3) * (i % 3)) as f64 } else { 1.0 };
+                for level in Level::available() {
+                    let whole = Whole {
+                        x: MatrixView::new(&data, rows, cols).unwrap(),
+                        center: &center,
+                        weights: weighted.then_some(Weights { weights: &weights, roots: &roots }),
+                    };
+                    let (sums, product) = run_at(level, whole).unwrap();
+                    for i in 0..cols {
+                        assert_eq!(sums[i], (0..rows).map(|r| weight(r) * packed(r, i)).sum::<f64>());
+                        for j in i..cols {
+                            let right: f64 = (0..rows).map(|r| weight(r) * packed(r, i) * packed(r, j)).sum();
+                            assert_eq!(product[i * cols + j], right, "{rows} x {cols} ({i}, {j}) {level:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_exact_at_every_level() {
+        products_are_exact::<f32>();
+        products_are_exact::<f64>();
+    }
+}
