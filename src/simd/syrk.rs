@@ -196,8 +196,9 @@ fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
             }
         }
     }
-    for (sums, tile) in sums.chunks_exact_mut(line).zip(&tile) {
-        T::flush(simd, tile, sums);
+    for r in 0..ROWS {
+        let row = tile[r]; // a copy: borrowing the tile itself would keep it in memory all along
+        T::flush(simd, &row, &mut sums[r * line..(r + 1) * line]);
     }
 }
 
