@@ -1,5 +1,7 @@
 //! Kernels against their formulas written out, entry by entry in `f64`.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
+
 use nalgebra::DMatrix;
 use prinax::kernel::{Gamma, Kernel, KernelMeans, Rate, center_kernel, kernel_diagonal, kernel_matrix};
 use prinax::matrix::zeros;

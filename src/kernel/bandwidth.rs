@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::power;
 use crate::simd::pairs::{Group, strip};
-use crate::simd::{Lane, run};
+use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
@@ -116,7 +116,7 @@ fn median<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool, team: &Team) 
         let (low, high) = distances.ranked(zeros + (positive - 1) / 2, zeros + positive / 2, guess)?;
         Ok(0.5 * root(low) + 0.5 * root(high))
     };
-    let found = middle(0, distances.bracket(x, extent, l1))?;
+    let found = middle(0, bracket(x, extent, l1))?;
     if found > 0.0 {
         return Ok(Some(found));
     }
@@ -200,30 +200,30 @@ impl Distances<'_> {
         }
         Ok(total)
     }
+}
 
-    /// A range that most likely holds the median, from pairs of rows at a few fixed distances in the order of the data:
-    /// every row is sampled equally often.
-    fn bracket<T: Element>(&self, x: MatrixView<T>, extent: &Extent, l1: bool) -> (f64, f64) {
-        let n = x.rows();
-        let rounds = (4 * n).clamp(SAMPLE.0, SAMPLE.1).div_ceil(n);
-        if n * (n - 1) / 2 <= rounds * n {
-            return (0.0, f64::INFINITY);
-        }
-        let factors = extent.factors(extent.spread_exponent());
-        let mut sample: Vec<f64> = (0..rounds * n)
-            .map(|s| {
-                let (i, j) = (s % n, (s + stride(s / n, n)) % n);
-                let apart = factors.iter().enumerate().map(|(k, f)| ((x.at(i, k) - x.at(j, k)) * f).abs());
-                if l1 { apart.sum::<f64>() } else { apart.map(|a| a * a).sum::<f64>() }
-            })
-            .collect();
-        let size = sample.len();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
-        let margin = (SIGMAS * 0.5 * (size as f64).sqrt()) as usize + 1;
-        let mut at = |rank: usize| *sample.select_nth_unstable_by(rank, f64::total_cmp).1;
-        let (low, high) = (at(size / 2 - margin.min(size / 2)), at((size / 2 + margin).min(size - 1)));
-        (low, high)
+/// A range that most likely holds the median, from pairs of rows at a few fixed distances in the order of the data:
+/// every row is sampled equally often.
+fn bracket<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool) -> (f64, f64) {
+    let n = x.rows();
+    let rounds = (4 * n).clamp(SAMPLE.0, SAMPLE.1).div_ceil(n);
+    if n * (n - 1) / 2 <= rounds * n {
+        return (0.0, f64::INFINITY);
     }
+    let factors = extent.factors(extent.spread_exponent());
+    let mut sample: Vec<f64> = (0..rounds * n)
+        .map(|s| {
+            let (i, j) = (s % n, (s + stride(s / n, n)) % n);
+            let apart = factors.iter().enumerate().map(|(k, f)| ((x.at(i, k) - x.at(j, k)) * f).abs());
+            if l1 { apart.sum::<f64>() } else { apart.map(|a| a * a).sum::<f64>() }
+        })
+        .collect();
+    let size = sample.len();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
+    let margin = (SIGMAS * 0.5 * (size as f64).sqrt()) as usize + 1;
+    let mut at = |rank: usize| *sample.select_nth_unstable_by(rank, f64::total_cmp).1;
+    let (low, high) = (at(size / 2 - margin.min(size / 2)), at((size / 2 + margin).min(size - 1)));
+    (low, high)
 }
 
 /// The `round`-th distance between sampled rows, from 1 to n - 1: multiples of the golden ratio fall between all
@@ -272,7 +272,7 @@ impl WithSimd for Pass<'_> {
         let Self { tiles, part, low, high, cells } = self;
         let (points, size) = (tiles.rows(), strip::<f64>());
         let mut census = Census { cells: vec![0; cells], ..Census::default() };
-        let mut blocks = vec![0.0; points.group() * points.group() * size * size];
+        let mut blocks = Aligned::zeros(points.group() * points.group() * size * size);
         for group in Group::triangle(points.strips(), points.group(), part, PARTS) {
             tiles.fill(simd, &group, &mut blocks);
             for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
@@ -318,8 +318,9 @@ impl Census {
         let shift = cell_shift(low, high);
         for &d in row.iter().filter(|d| (low..=high).contains(*d)) {
             self.inside += 1;
-            if let Some(cell) = self.cells.get_mut(((d.to_bits() - low.to_bits()) >> shift) as usize) {
-                *cell += 1;
+            let cell = usize::try_from((d.to_bits() - low.to_bits()) >> shift).unwrap_or(usize::MAX);
+            if let Some(count) = self.cells.get_mut(cell) {
+                *count += 1;
             }
             if self.values.len() < KEPT {
                 self.values.push(d);

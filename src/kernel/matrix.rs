@@ -4,7 +4,7 @@ use super::{Extent, Kernel, Tiles, Units};
 use crate::error::{Error, Result};
 use crate::matrix::{MatrixView, zeros};
 use crate::simd::pairs::{Group, strip};
-use crate::simd::{Lane, run};
+use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
@@ -155,8 +155,8 @@ impl<T: Lane> WithSimd for Square<'_, T> {
         let (points, size) = (tiles.rows(), strip::<T>());
         let end = |first: usize| (first + side).min(points.strips());
         let together = points.group();
-        let mut blocks = vec![T::of(0.0); together * together * size * size];
-        let mut flipped = vec![T::of(0.0); size * size];
+        let mut blocks = Aligned::zeros(together * together * size * size);
+        let mut flipped = Aligned::zeros(size * size);
         for group in Group::cover(a0..end(a0), b0..end(b0), true, together) {
             tiles.fill(simd, &group, &mut blocks);
             for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
@@ -198,7 +198,7 @@ impl<T: Lane> WithSimd for Band<'_, T> {
         let (rows, cols, size) = (tiles.rows(), tiles.cols(), strip::<T>());
         let m = cols.count();
         let together = rows.group();
-        let mut blocks = vec![T::of(0.0); together * together * size * size];
+        let mut blocks = Aligned::zeros(together * together * size * size);
         let end = (first + side).min(rows.strips());
         for group in Group::cover(first..end, 0..cols.strips(), false, together) {
             tiles.fill(simd, &group, &mut blocks);

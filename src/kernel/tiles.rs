@@ -114,24 +114,24 @@ impl<T: Lane> Tiles<T> {
         plan: Plan<T>,
         (x_rows, y_rows): (&[f64], &[f64]),
     ) -> Self {
-        let packing = Packing { origin: &plan.origin, row_origin: &[], factors: &plan.factors, rows: x_rows };
+        let Plan { meeting, profile, origin, factors, exponent, unit_diagonal } = plan;
+        let packing = Packing { origin: &origin, row_origin: &[], factors: &factors, rows: x_rows };
         let rows = Points::pack(x, &packing);
         let cols = y.map(|y| Points::pack(y, &Packing { rows: y_rows, ..packing }));
-        let halves = match plan.profile {
+        let halves = match profile {
             Profile::DecayOfProducts(_) => {
                 (rows.half_squares(), cols.as_ref().map(Points::half_squares).unwrap_or_default())
             }
             _ => (Vec::new(), Vec::new()),
         };
         let mut diagonal = Vec::new();
-        if plan.unit_diagonal && cols.is_none() {
+        if unit_diagonal && cols.is_none() {
             diagonal.resize(rows.strips() * strip::<T>(), T::of(1.0));
             // A zero row has no direction: its cosine is 0 with itself too.
             for (one, _) in diagonal.iter_mut().zip(x_rows).filter(|(_, f)| **f == 0.0) {
                 *one = T::of(0.0);
             }
         }
-        let Plan { meeting, profile, exponent, .. } = plan;
         Self { rows, cols, meeting, profile, halves, diagonal, exponent }
     }
 

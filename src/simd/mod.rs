@@ -10,6 +10,7 @@ mod lane;
 mod level;
 pub mod pairs;
 pub mod panel;
+mod points;
 pub mod profile;
 mod rows;
 pub mod skinny;
