@@ -1,5 +1,6 @@
 //! Second moments of rows: covariance and Gram matrices.
 
+mod center;
 mod chunk;
 mod columns;
 mod gram;
@@ -9,7 +10,9 @@ mod product;
 mod scaled;
 mod weights;
 
+pub use center::center_rows;
 pub use columns::Columns;
 pub use gram::gram;
 pub use moments::{Moments, MomentsOptions};
 pub use scaled::Scaled;
+pub use weights::check_weights;

@@ -1,5 +1,6 @@
 //! Symmetric matrices in one power-of-two unit, and packed upper triangles.
 
+use crate::power::scale;
 use nalgebra::DMatrix;
 
 /// Columns mirrored together: a block of both triangles stays in the first cache.
@@ -12,6 +13,15 @@ pub struct Scaled {
     pub matrix: DMatrix<f64>,
     /// The unit is 2^exponent.
     pub exponent: i32,
+}
+
+impl Scaled {
+    /// The matrix itself; entries beyond the range of `f64` are honestly 0 or infinite.
+    #[must_use]
+    pub fn unscaled(mut self) -> DMatrix<f64> {
+        self.matrix.iter_mut().for_each(|x| *x = scale(*x, self.exponent));
+        self.matrix
+    }
 }
 
 /// Where row `i` of a packed upper triangle starts: row 0 has `dim` entries, row 1 one less, and so on.

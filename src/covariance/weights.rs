@@ -10,6 +10,28 @@ use std::ops::Range;
 /// The argument that errors name.
 const NAME: &str = "sample_weight";
 
+/// Refuses weights that are negative, not finite, all zero, or not one for each of `rows` rows.
+///
+/// # Errors
+/// [`Error::Value`], [`Error::Shape`] naming `sample_weight`.
+pub fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
+    if weights.len() != rows {
+        return Err(Error::Shape { what: NAME, found: weights.len(), wanted: rows });
+    }
+    if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
+        return Err(Error::value(NAME, bad, "finite and not negative"));
+    }
+    let total: f64 = weights.iter().sum();
+    if !(total > 0.0 && total.is_finite()) {
+        return Err(Error::value(
+            NAME,
+            format!("weights that sum to {total}"),
+            "positive somewhere, with a finite sum",
+        ));
+    }
+    Ok(())
+}
+
 /// Weights times 4^-level, so that their roots are near 1 in any element type.
 #[derive(Debug)]
 pub(super) struct RowWeights<'a, T> {

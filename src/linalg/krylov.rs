@@ -5,8 +5,8 @@ use super::operator::Operator;
 use super::orthogonal::{append, append_random, deflate, length};
 use super::product::{columns, multiply};
 use super::random::Random;
-use super::spectrum::scale_by_power_of_two;
 use crate::error::{Error, Result};
+use crate::power::scale;
 use crate::threads::Team;
 use nalgebra::DMatrix;
 
@@ -130,7 +130,7 @@ impl<'a> Krylov<'a> {
             let exponent = largest.log2().floor() as i32;
             self.exponent = Some(exponent.clamp(-EXPONENTS, EXPONENTS));
         }
-        let unit = scale_by_power_of_two(1.0, -self.exponent.unwrap_or(0));
+        let unit = scale(1.0, -self.exponent.unwrap_or(0));
         for x in block {
             *x *= unit;
         }
@@ -171,7 +171,7 @@ impl<'a> Krylov<'a> {
 
     /// A value in the unit, as the operator has it.
     pub(super) fn in_operator_units(&self, value: f64) -> f64 {
-        scale_by_power_of_two(value, self.exponent.unwrap_or(0))
+        scale(value, self.exponent.unwrap_or(0))
     }
 
     /// Thick restart: the basis becomes the given Ritz vectors, and the pending block stays the next one.

@@ -86,14 +86,73 @@ pub(super) fn view<'a, T: Element + numpy::Element>(x: &'a PyReadonlyArray2<'_, 
     MatrixView::with_strides(data, (rows, cols), strides)
 }
 
+/// Exactly an ndarray of type T, two-dimensional, C-ordered, aligned: what the fast road reads without asking further.
+///
+/// No borrow is registered: the lock of the interpreter is held from this look to the last use, or the work below it
+/// only reads what Python code must not change during a call.
+pub(super) fn plain_matrix<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyAny>) -> Option<MatrixView<'a, T>> {
+    let x = x.cast_exact::<PyArray2<T>>().ok()?;
+    let (rows, cols) = (x.shape()[0], x.shape()[1]);
+    if !x.is_c_contiguous() || !x.is_aligned() {
+        return None;
+    }
+    // SAFETY: C-contiguous and aligned, seen just above; the array outlives the view.
+    #[allow(unsafe_code)]
+    let data = unsafe { x.as_slice() }.ok()?;
+    MatrixView::new(data, rows, cols).ok()
+}
+
+/// Exactly a one-dimensional, contiguous, aligned float64 ndarray.
+pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
+    let x = x.cast_exact::<PyArray1<f64>>().ok()?;
+    if !x.is_c_contiguous() || !x.is_aligned() {
+        return None;
+    }
+    // SAFETY: contiguous and aligned, seen just above; the array outlives the slice.
+    #[allow(unsafe_code)]
+    unsafe { x.as_slice() }.ok()
+}
+
+/// [`plain_vector`] of an optional argument.
+#[allow(clippy::option_option)]
+pub(super) fn plain_vector_or_none<'a>(x: &'a Bound<'_, PyAny>) -> Option<Option<&'a [f64]>> {
+    if x.is_none() { Some(None) } else { plain_vector(x).map(Some) }
+}
+
+/// A new C-ordered array, written by `fill`.
+pub(super) fn filled<'py, T: numpy::Element>(
+    py: Python<'py>,
+    shape: [usize; 2],
+    fill: impl FnOnce(&mut [T]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyArray2<T>>> {
+    let out = PyArray2::<T>::zeros(py, shape, false);
+    fill(out.readwrite().as_slice_mut()?)?;
+    Ok(out)
+}
+
 /// A vector as a NumPy array, moved.
 pub(super) fn vector(py: Python<'_>, x: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
     PyArray1::from_vec(py, x)
 }
 
-/// A d x k matrix as a C-ordered (k, d) array, moved: the columns become the rows.
-pub(super) fn columns_as_rows(py: Python<'_>, x: DMatrix<f64>) -> PyResult<Bound<'_, PyArray2<f64>>> {
-    let (rows, cols) = x.shape();
+/// A d x k matrix as a C-ordered (k, d) array: the columns become the rows. Moved, or rounded to float32 where `like` is.
+pub(super) fn columns_as_rows<'py>(
+    py: Python<'py>,
+    x: DMatrix<f64>,
+    like: Option<&Matrix<'py>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let shape = [x.ncols(), x.nrows()];
     let data: Vec<f64> = x.data.into();
-    PyArray1::from_vec(py, data).reshape([cols, rows])
+    if let Some(Matrix::F32(_)) = like {
+        let narrow = data.into_iter().map(f32::of).collect();
+        return Ok(PyArray1::from_vec(py, narrow).reshape(shape)?.into_any());
+    }
+    Ok(PyArray1::from_vec(py, data).reshape(shape)?.into_any())
+}
+
+/// A symmetric matrix as a NumPy array, moved.
+pub(super) fn square(py: Python<'_>, x: DMatrix<f64>) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = [x.nrows(), x.ncols()];
+    let data: Vec<f64> = x.data.into();
+    PyArray1::from_vec(py, data).reshape(shape)
 }

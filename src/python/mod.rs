@@ -1,18 +1,31 @@
 //! The only room that knows PyO3 and NumPy. An adapter is a signature and one call.
 
 mod arrays;
+mod covariance;
 mod errors;
 mod jobs;
+mod linalg;
+mod pca;
 
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::covariance::{Moments, center_rows, covariance, gram};
+    #[pymodule_export]
     use super::errors::InternalError;
     #[pymodule_export]
     use super::jobs::{get_num_threads, set_num_threads, simd_level};
 
+    #[pymodule_export]
+    use super::linalg::eigh;
+    #[pymodule_export]
+    use super::pca::{
+        back_project, components_for, fit_pca, model_covariance, model_precision, pca_from_covariance,
+        pca_from_moments, project, project_fast, reconstruct, reconstruction_error, residuals, score, score_samples,
+        squared_residuals,
+    };
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -21,7 +21,7 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
     let (d, rows) = (x.cols(), range.len());
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() == k * rows);
-    let mut scratch = vec![T::of(0.0); ROWS.min(rows) * d];
+    let mut scratch = vec![T::zeroed(); ROWS.min(rows) * d];
     let mut start = range.start;
     for out in out.chunks_mut((ROWS * k).max(1)) {
         let block = out.len() / k;
@@ -29,6 +29,16 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
         x.pack(start..start + block, lines);
         run(Scores { lines, w, d, out });
         start += block;
+    }
+}
+
+/// out = L W' for lines L (rows x d) that are at hand, W (k x d) and out (rows x k), all row-major. Same bits as
+/// [`project`].
+pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
+    let k = w.len().checked_div(d).unwrap_or(0);
+    debug_assert!(w.len() == k * d && out.len() * d == k * lines.len());
+    for (lines, out) in lines.chunks((ROWS * d).max(1)).zip(out.chunks_mut((ROWS * k).max(1))) {
+        run(Scores { lines, w, d, out });
     }
 }
 
@@ -47,7 +57,7 @@ impl<T: Lane> WithSimd for Scores<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { lines, w, d, out } = self;
         if d == 0 {
-            out.fill(T::of(0.0));
+            out.fill(T::zeroed());
             return;
         }
         match lines.len() / d {
@@ -89,7 +99,7 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     let components: [&[T]; B] = from_fn(|b| &w[b * d..][..d]);
     let row_vectors = rows.map(|row| &T::vectors::<S>(row).0[..full]);
     let component_vectors = components.map(|line| &T::vectors::<S>(line).0[..full]);
-    let mut sums = [[T::splat(simd, T::of(0.0)); B]; R];
+    let mut sums = [[T::splat(simd, T::zeroed()); B]; R];
     for i in 0..full {
         for b in 0..B {
             let v = component_vectors[b][i];

@@ -1,0 +1,110 @@
+//! Probabilistic PCA: x ~ N(mu, C) with C = S (U (Lambda - s2 I)+ U' + s2 I) S, S the standard deviations or I.
+//!
+//! Tipping and Bishop (1999), "Probabilistic principal component analysis". With U orthonormal, Woodbury's identity is
+//! exact component by component: C^-1 = U Lambda^-1 U' + (I - U U') / s2, so nothing d x d is formed for a density.
+
+use super::projection::LinearMap;
+use crate::error::{Error, Result};
+use crate::linalg::product_transposed;
+use crate::matrix::MatrixView;
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// The variances of the model along its components and across them.
+#[derive(Clone, Debug)]
+pub struct Gaussian<'a, C: Lane> {
+    map: LinearMap<'a, C>,
+    along: Vec<f64>,
+    across: f64,
+}
+
+impl<'a, C: Lane> Gaussian<'a, C> {
+    /// `explained_variance` has one value a component; components below the noise count as noise.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when their number differs.
+    pub fn new(map: LinearMap<'a, C>, explained_variance: &[f64], noise_variance: f64) -> Result<Self> {
+        if explained_variance.len() != map.k() {
+            return Err(Error::Shape { what: "explained_variance_", found: explained_variance.len(), wanted: map.k() });
+        }
+        let along = explained_variance.iter().map(|v| v.max(noise_variance)).collect();
+        Ok(Self { map, along, across: noise_variance })
+    }
+
+    /// Log-density of each row: -1/2 (m log 2 pi + log |C| + (x - mu)'C^-1 (x - mu)) over the m columns that vary.
+    ///
+    /// # Errors
+    /// [`Error::Value`] where C is singular (a variance of 0), for then there is no density; [`Error::Shape`],
+    /// [`Error::Interrupted`].
+    pub fn score_samples<T: Lane>(&self, x: MatrixView<T>, team: &Team) -> Result<Vec<f64>> {
+        let living = (0..self.map.d()).filter(|&j| self.map.lives(j));
+        let (m, log_units) = living.fold((0, 0.0), |(m, sum), j| (m + 1, sum + self.map.unit(j).ln()));
+        let across = self.across_dimensions(m)?;
+        let log_det = self.along.iter().map(|v| v.ln()).sum::<f64>()
+            + if across > 0 { across as f64 * self.across.ln() } else { 0.0 };
+        let constant = m as f64 * std::f64::consts::TAU.ln() + log_det + 2.0 * log_units;
+        self.map.per_row(x, team, |block, i| {
+            let along: f64 = block.scores(i).iter().zip(&self.along).map(|(z, v)| z * z / v).sum();
+            let left = block.line(i).iter().zip(block.fitted_line(i)).enumerate();
+            let outside: f64 = left.filter(|(j, _)| self.map.lives(*j)).map(|(_, (x, y))| (x - y).powi(2)).sum();
+            let across = if across > 0 { outside / self.across } else { 0.0 };
+            -0.5 * (constant + along + across)
+        })
+    }
+
+    /// How many of the m dimensions lie across the components; refuses a density that does not exist.
+    fn across_dimensions(&self, m: usize) -> Result<usize> {
+        let across = m.saturating_sub(self.along.len());
+        if self.along.iter().any(|&v| v <= 0.0) || (across > 0 && self.across <= 0.0) {
+            let found = format!("{:e} across {across} of {m} dimensions", self.across);
+            return Err(Error::value(
+                "noise_variance_",
+                found,
+                "positive for a density: the data lie in a subspace, so keep fewer components than their rank",
+            ));
+        }
+        Ok(across)
+    }
+
+    /// C (d x d), exactly symmetric, in the units of x.
+    #[must_use]
+    pub fn covariance(&self) -> DMatrix<f64> {
+        let excess: Vec<f64> = self.along.iter().map(|v| v - self.across).collect();
+        self.spectral(&excess, self.across, |j| if self.map.lives(j) { self.map.unit(j) } else { 0.0 })
+    }
+
+    /// The inverse of C (d x d), exactly symmetric, in the units of x.
+    ///
+    /// # Errors
+    /// [`Error::NoConvergence`] where C is singular.
+    pub fn precision(&self) -> Result<DMatrix<f64>> {
+        let d = self.map.d();
+        let singular = |_| {
+            let detail = format!("the covariance of the model is singular, its noise variance is {:e}", self.across);
+            Error::NoConvergence { what: "the inverse", detail }
+        };
+        if (0..d).any(|j| !self.map.lives(j)) {
+            return Err(singular(()));
+        }
+        let across = self.across_dimensions(d).map_err(|_| singular(()))?;
+        let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
+        let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();
+        Ok(self.spectral(&excess, outside, |j| 1.0 / self.map.unit(j)))
+    }
+
+    /// D (U diag(excess) U' + rest I) D, one triangle mirrored.
+    fn spectral(&self, excess: &[f64], rest: f64, unit: impl Fn(usize) -> f64) -> DMatrix<f64> {
+        let (d, k) = (self.map.d(), self.map.k());
+        let u = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j));
+        let weighted = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j) * excess[c]);
+        let mut out = product_transposed(&weighted, &u);
+        for j in 0..d {
+            for i in j..d {
+                let value = (out[(i, j)] + if i == j { rest } else { 0.0 }) * unit(i) * unit(j);
+                (out[(i, j)], out[(j, i)]) = (value, value);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,184 @@
+//! Principal component analysis: choose a road, solve, count, sign, name the parts.
+
+use super::n_components::Components;
+use super::plan::{self, Solver};
+use super::roads::{self, Solved};
+use crate::covariance::Moments;
+use crate::error::{Error, Result};
+use crate::linalg::{fix_signs, rank};
+use crate::matrix::MatrixView;
+use crate::power;
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// What to compute and how.
+#[derive(Clone, Debug)]
+pub struct PcaOptions {
+    /// How many components.
+    pub components: Components,
+    /// Which road.
+    pub solver: Solver,
+    /// Relative residual of the iterative road; 0 = 1e-10 for `f64`, 1e-6 for `f32`.
+    pub tol: f64,
+    /// Power iterations of the randomised road; `None` = 7 for few components, else 4.
+    pub iterations: Option<usize>,
+    /// Extra directions of the randomised road.
+    pub oversamples: usize,
+    /// Seed of the random starts.
+    pub seed: u64,
+    /// Subtract the column means (off: latent semantic analysis).
+    pub center: bool,
+    /// Divide by the standard deviations (correlation PCA).
+    pub scale: bool,
+    /// Variances divide by the sum of the weights minus this.
+    pub ddof: u32,
+}
+
+impl Default for PcaOptions {
+    fn default() -> Self {
+        Self {
+            components: Components::All,
+            solver: Solver::Auto,
+            tol: 0.0,
+            iterations: None,
+            oversamples: 10,
+            seed: 0,
+            center: true,
+            scale: false,
+            ddof: 1,
+        }
+    }
+}
+
+/// A fitted model; see `docs/math.md` for every attribute's formula.
+#[derive(Clone, Debug)]
+pub struct Pca {
+    /// d x k, one component a column, signs fixed.
+    pub components: DMatrix<f64>,
+    /// lambda_j = sigma_j^2 / (weight - ddof)
+    pub explained_variance: Vec<f64>,
+    /// lambda_j / total variance (0 where there is none)
+    pub explained_variance_ratio: Vec<f64>,
+    /// sigma_j
+    pub singular_values: Vec<f64>,
+    /// Column means; 0 without centring.
+    pub mean: Vec<f64>,
+    /// Column standard deviations where the data were divided by them, 0 for constant columns.
+    pub scale: Option<Vec<f64>>,
+    /// (total - kept) / (d - k)
+    pub noise_variance: f64,
+    /// Sum of all variances.
+    pub total_variance: f64,
+    /// Directions above the rounding of the largest; of those computed, where not all were.
+    pub rank: usize,
+    /// The road taken.
+    pub solver: Solver,
+    /// Sum of the weights (number of rows without).
+    pub weight: f64,
+}
+
+impl Pca {
+    /// Fits n x d data, rows weighted by frequencies where given.
+    ///
+    /// # Errors
+    /// [`Error::Value`], [`Error::Shape`], [`Error::TooFew`] for options that do not fit the data, [`Error::NotFinite`],
+    /// [`Error::NoConvergence`], [`Error::Interrupted`].
+    pub fn fit<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, options: &PcaOptions, team: &Team) -> Result<Self> {
+        let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
+        options.components.check(rows, x.cols())?;
+        let solver = match options.solver {
+            Solver::Auto => plan::choose(rows, x.cols(), options.components),
+            asked => asked,
+        };
+        let solved = roads::solve(x, weights, solver, options, team)?;
+        Self::assemble(solved, options, T::EPSILON)
+    }
+
+    /// The model of the rows that `moments` has seen.
+    ///
+    /// # Errors
+    /// Those of [`Pca::fit`].
+    pub fn from_moments(moments: &Moments, options: &PcaOptions, team: &Team) -> Result<Self> {
+        let rows = usize::try_from(moments.count()).unwrap_or(usize::MAX);
+        options.components.check(rows, moments.dim())?;
+        Self::assemble(roads::solve_moments(moments, rows, options, team)?, options, f64::EPSILON)
+    }
+
+    /// The model with a given covariance, whose divisor was `samples - ddof`.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a matrix with a negative eigenvalue beyond rounding, else those of [`Pca::fit`].
+    pub fn from_covariance(
+        covariance: &DMatrix<f64>,
+        mean: Vec<f64>,
+        samples: usize,
+        options: &PcaOptions,
+        team: &Team,
+    ) -> Result<Self> {
+        options.components.check(samples, mean.len())?;
+        Self::assemble(roads::solve_covariance(covariance, mean, samples, options, team)?, options, f64::EPSILON)
+    }
+
+    fn assemble(solved: Solved, options: &PcaOptions, eps: f64) -> Result<Self> {
+        let Solved { mut pairs, total, complete, exponent, mean, scale, weight, rows, solver } = solved;
+        let d = mean.len();
+        let p = rows.min(d);
+        let divisor = weight - f64::from(options.ddof);
+        if divisor <= 0.0 {
+            return Err(Error::TooFew { what: "X", found: rows, wanted: options.ddof as usize + 1 });
+        }
+        pairs = pairs.truncated(p);
+        let rank = rank(&pairs.values, p, eps);
+        pairs.values[rank..].fill(0.0);
+        let variances: Vec<f64> = pairs.values.iter().map(|s| s * s / divisor).collect();
+        let k = options.components.choose(&variances, total / divisor, weight)?;
+        let spread = Spread { total: total / divisor, variances: &variances, complete, rank };
+        let noise = spread.noise(k, d, p as f64 * eps);
+        pairs = pairs.truncated(k);
+        fix_signs(&mut pairs.vectors, eps);
+        let square = |v: f64| power::scale(v, 2 * exponent);
+        Ok(Self {
+            components: pairs.vectors,
+            explained_variance: variances[..k].iter().map(|&v| square(v)).collect(),
+            explained_variance_ratio: variances[..k].iter().map(|&v| spread.ratio(v)).collect(),
+            singular_values: pairs.values.iter().map(|&s| power::scale(s, exponent)).collect(),
+            mean,
+            scale,
+            noise_variance: square(noise),
+            total_variance: square(spread.total),
+            rank,
+            solver,
+            weight,
+        })
+    }
+}
+
+/// All variances that are known, and their total.
+struct Spread<'a> {
+    total: f64,
+    variances: &'a [f64],
+    complete: bool,
+    rank: usize,
+}
+
+impl Spread<'_> {
+    /// Share of the total; 0 where the data do not vary.
+    fn ratio(&self, variance: f64) -> f64 {
+        if self.total > 0.0 { (variance / self.total).min(1.0) } else { 0.0 }
+    }
+
+    /// Mean variance of the d - k directions left out, 0 where none of them lives. From the discarded values themselves
+    /// where all are known; else from the total, of which a share `slack` is rounding.
+    fn noise(&self, k: usize, d: usize, slack: f64) -> f64 {
+        if k >= d || (self.complete && k >= self.rank) {
+            return 0.0;
+        }
+        let left = if self.complete {
+            self.variances[k..].iter().rev().sum()
+        } else {
+            self.total - self.variances[..k].iter().sum::<f64>()
+        };
+        if left > slack * self.total { left / (d - k) as f64 } else { 0.0 }
+    }
+}

@@ -1,0 +1,253 @@
+//! The roads to the singular pairs of the centred data: covariance, Gram, Lanczos, full, randomised.
+
+use super::dual_pca;
+use super::pca::PcaOptions;
+use super::plan::Solver;
+use super::prepared::Prepared;
+use crate::covariance::{Moments, MomentsOptions};
+use crate::error::{Error, Result};
+use crate::linalg::{
+    Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
+    lanczos, leading, leading_pays, randomized, refine, singular,
+};
+use crate::matrix::MatrixView;
+use crate::simd::{Centered, Lane};
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// Singular pairs of the centred (and scaled) data, in units of 2^exponent, and what a model needs beside them.
+pub(super) struct Solved {
+    pub(super) pairs: Singular,
+    /// Sum of all sigma_j^2, known or not.
+    pub(super) total: f64,
+    /// Whether `pairs` holds every direction that can live.
+    pub(super) complete: bool,
+    pub(super) exponent: i32,
+    pub(super) mean: Vec<f64>,
+    pub(super) scale: Option<Vec<f64>>,
+    pub(super) weight: f64,
+    pub(super) rows: usize,
+    pub(super) solver: Solver,
+}
+
+/// Default relative residual of the iterative road by dtype (spec of `tol=0`).
+pub(super) fn tolerance<T: Lane>(tol: f64) -> f64 {
+    match (tol > 0.0, T::DOUBLE) {
+        (true, _) => tol,
+        (false, true) => 1e-10,
+        (false, false) => 1e-6,
+    }
+}
+
+/// Takes the road `solver` (not `Auto`).
+pub(super) fn solve<T: Lane>(
+    x: MatrixView<T>,
+    weights: Option<&[f64]>,
+    solver: Solver,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Solved> {
+    if solver == Solver::Covariance {
+        let moments = Moments::of(x, &MomentsOptions { center: options.center, weights }, team)?;
+        let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
+        let solved = solve_moments(&moments, rows, options, team)?;
+        return refined(x, weights, solved, team);
+    }
+    let prepared = Prepared::new(x, weights, options, team)?;
+    let rows = prepared.centered();
+    let (pairs, complete) = match solver {
+        Solver::Full => (singular(&rows, team)?, true),
+        Solver::Gram => {
+            (dual_pca::gram_pairs(&rows, options, team)?, wanted(options, rows.rows().min(rows.cols())).is_none())
+        }
+        _ => growing(&rows, prepared.total, solver, options, team)?,
+    };
+    Ok(prepared.solved(pairs, complete, solver))
+}
+
+/// The number of pairs that a road computes: those asked for where that is few, `None` for all.
+pub(super) fn wanted(options: &PcaOptions, dim: usize) -> Option<usize> {
+    options.components.known(dim).filter(|&k| k < dim)
+}
+
+/// The road over moments that are at hand.
+pub(super) fn solve_moments(moments: &Moments, rows: usize, options: &PcaOptions, team: &Team) -> Result<Solved> {
+    let mean = moments.mean();
+    let ddof = f64::from(options.ddof);
+    if moments.weight() <= ddof {
+        return Err(Error::TooFew { what: "X", found: rows, wanted: options.ddof as usize + 1 });
+    }
+    let (matrix, exponent, scale) = if options.scale {
+        let deviations = moments.deviations(ddof)?;
+        let scale = deviations.into_iter().zip(moments.alive()).map(|(s, alive)| if alive { s } else { 0.0 }).collect();
+        // Standardised columns have variance 1, so their scatter is the correlation times the divisor.
+        (moments.correlation() * (moments.weight() - ddof), 0, Some(scale))
+    } else {
+        let scatter = moments.scatter();
+        (scatter.matrix, scatter.exponent / 2, None)
+    };
+    let total = matrix.trace();
+    let (pairs, complete) = of_scatter(&matrix, options, team)?;
+    Ok(Solved {
+        pairs,
+        total,
+        complete,
+        exponent,
+        mean,
+        scale,
+        weight: moments.weight(),
+        rows,
+        solver: Solver::Covariance,
+    })
+}
+
+/// The road over a covariance that is at hand.
+pub(super) fn solve_covariance(
+    covariance: &DMatrix<f64>,
+    mean: Vec<f64>,
+    samples: usize,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Solved> {
+    let divisor = samples as f64 - f64::from(options.ddof);
+    let (matrix, scale) = if options.scale {
+        let scale: Vec<f64> = covariance.diagonal().iter().map(|v| v.max(0.0).sqrt()).collect();
+        let inverse = |j: usize| if scale[j] > 0.0 { 1.0 / scale[j] } else { 0.0 };
+        let correlation =
+            DMatrix::from_fn(scale.len(), scale.len(), |i, j| covariance[(i, j)] * inverse(i) * inverse(j));
+        (correlation * divisor, Some(scale))
+    } else {
+        (covariance * divisor, None)
+    };
+    let all = eigh(&matrix, team)?;
+    let (largest, least) = (all.values.first().copied().unwrap_or(0.0), all.values.last().copied().unwrap_or(0.0));
+    if -least > mean.len() as f64 * f64::EPSILON * largest.max(-least) * NEGATIVE_SLACK {
+        let found = format!("an eigenvalue of {:e} beside a largest of {:e}", least / divisor, largest / divisor);
+        return Err(Error::value("covariance", found, "positive semidefinite"));
+    }
+    let (total, pairs) = (matrix.trace(), singular_of(all));
+    let weight = samples as f64;
+    Ok(Solved {
+        pairs,
+        total,
+        complete: true,
+        exponent: 0,
+        mean,
+        scale,
+        weight,
+        rows: samples,
+        solver: Solver::Covariance,
+    })
+}
+
+/// How many times its own rounding a covariance given from outside may stray below zero: others round on the way too.
+const NEGATIVE_SLACK: f64 = 100.0;
+
+/// Eigenpairs of a d x d scatter as singular pairs; whether they are all.
+fn of_scatter(matrix: &DMatrix<f64>, options: &PcaOptions, team: &Team) -> Result<(Singular, bool)> {
+    let dim = matrix.nrows();
+    let Some(k) = wanted(options, dim) else {
+        return Ok((singular_of(eigh(matrix, team)?), true));
+    };
+    Ok((singular_of(leading_pairs_of(matrix, k, options, team)?), false))
+}
+
+/// The `k` leading eigenpairs of a matrix at hand, each good for the digits of its root.
+pub(super) fn leading_pairs_of(matrix: &DMatrix<f64>, k: usize, options: &PcaOptions, team: &Team) -> Result<Eigen> {
+    let tol = tolerance::<f64>(options.tol);
+    let found = leading(matrix, k, tol, options.seed, team)?;
+    if !leading_pays(k, matrix.nrows()) || resolved(&found, tol) { Ok(found) } else { eigh_leading(matrix, k, team) }
+}
+
+/// Whether a residual of `tol` theta_1 leaves every sigma = sqrt(theta) its promised five digits.
+fn resolved(found: &Eigen, tol: f64) -> bool {
+    const DIGITS: f64 = 1e-5;
+    match (found.values.first(), found.values.last()) {
+        (Some(first), Some(last)) => tol * first <= 2.0 * DIGITS * last,
+        _ => true,
+    }
+}
+
+/// sigma = sqrt(lambda), what is negative by rounding counted as 0.
+pub(super) fn singular_of(found: Eigen) -> Singular {
+    let values = found.values.iter().map(|v| v.max(0.0).sqrt()).collect();
+    Singular { values, vectors: found.vectors }
+}
+
+/// Measures the small directions of the covariance road again on the data.
+fn refined<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, mut solved: Solved, team: &Team) -> Result<Solved> {
+    let p = solved.rows.min(x.cols());
+    solved.pairs = solved.pairs.truncated(p);
+    let prepared = Prepared::known(x, weights, &solved)?;
+    solved.pairs = refine(&prepared.centered(), solved.pairs, team)?;
+    Ok(solved)
+}
+
+/// The iterative and the randomised road, with as many pairs as the request turns out to need.
+fn growing<T: Lane>(
+    rows: &Centered<T>,
+    total: f64,
+    solver: Solver,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<(Singular, bool)> {
+    let p = rows.rows().min(rows.cols());
+    if let Some(k) = options.components.known(p) {
+        return iterate(rows, k, solver, options, team);
+    }
+    let super::n_components::Components::Ratio(ratio) = options.components else {
+        let found = format!("'mle' with svd_solver='{}'", solver.name());
+        return Err(Error::value("n_components", found, "a number or a share: 'mle' needs every eigenvalue"));
+    };
+    // Twice as many until the share is reached; half of all are as dear as all.
+    let mut k = FIRST_GUESS.min(p);
+    loop {
+        let (pairs, complete) = iterate(rows, k, solver, options, team)?;
+        let variances: Vec<f64> = pairs.values.iter().map(|s| s * s).collect();
+        let reached = components_reaching(ratio, &variances, total);
+        if reached.is_some() || complete || k == p {
+            return Ok((pairs, complete));
+        }
+        k = if 4 * k > p { p } else { 2 * k };
+    }
+}
+
+/// Components tried first for a share of the variance.
+const FIRST_GUESS: usize = 16;
+
+fn iterate<T: Lane>(
+    rows: &Centered<T>,
+    k: usize,
+    solver: Solver,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<(Singular, bool)> {
+    let p = rows.rows().min(rows.cols());
+    if rows.rows() < rows.cols() {
+        return Ok((dual_pca::leading_pairs(rows, k, solver, options, team)?, k == p));
+    }
+    let operator = ScatterOf::new(rows);
+    let found = pairs_of(&operator, k, solver, tolerance::<T>(options.tol), options, team)?;
+    match found {
+        Some(found) => Ok((refine(rows, singular_of(found), team)?, k == p)),
+        None => Ok((singular(rows, team)?, true)),
+    }
+}
+
+/// `k` leading eigenpairs of an operator by the solver asked for; `None` when the iteration gave up.
+pub(super) fn pairs_of(
+    operator: &dyn Operator,
+    k: usize,
+    solver: Solver,
+    tol: f64,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Option<Eigen>> {
+    if solver == Solver::Randomized {
+        let iterations = options.iterations.unwrap_or_else(|| RandomizedOptions::default_iterations(k, operator.dim()));
+        let limits = RandomizedOptions { oversamples: options.oversamples, iterations, seed: options.seed };
+        return Ok(Some(randomized(operator, k, &limits, team)?));
+    }
+    let limits = LanczosOptions { tol, seed: options.seed, max_products: None };
+    lanczos(operator, k, &limits, team)
+}

@@ -1,0 +1,119 @@
+//! Second moments: covariance, inner products, row centring, and the state that streams.
+
+use super::arrays::{Matrix, filled, square, with_view};
+use super::jobs::compute;
+use crate::covariance::{Columns, Moments as State, MomentsOptions, center_rows as center, gram as inner_products};
+use crate::simd::Centered;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Vector<'py> = PyReadonlyArray1<'py, f64>;
+
+#[pyfunction]
+#[pyo3(signature = (x, ddof, center, weights))]
+pub(super) fn covariance<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    ddof: u32,
+    center: bool,
+    weights: Option<Vector<'py>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (n, d) = x.shape();
+    let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
+    let options = MomentsOptions { center, weights };
+    let matrix = with_view!(&x, rows => compute(py, n as f64 * (d * d) as f64, |team| {
+        State::of(rows, &options, team)?.covariance(f64::from(ddof))
+    }))?;
+    square(py, matrix)
+}
+
+#[pyfunction]
+#[pyo3(signature = (x, center))]
+pub(super) fn gram<'py>(py: Python<'py>, x: Matrix<'py>, center: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (n, d) = x.shape();
+    let matrix = with_view!(&x, rows => compute(py, (n * n) as f64 * d as f64, |team| {
+        let mean = Columns::of(rows, center, team)?.mean;
+        Ok(inner_products(&Centered::new(rows, &mean, None), team)?.unscaled())
+    }))?;
+    square(py, matrix)
+}
+
+#[pyfunction]
+#[pyo3(signature = (x))]
+pub(super) fn center_rows<'py>(py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let (n, d) = x.shape();
+    with_view!(&x, rows => {
+        let work = |out: &mut [_]| compute(py, 3.0 * (n * d) as f64, |team| center(rows, out, team));
+        Ok(filled(py, [n, d], work)?.into_any())
+    })
+}
+
+/// Mean and scatter of rows that come in batches. The state is replaced whole: a batch that is refused leaves it as it was.
+#[pyclass(frozen, module = "prinax._core")]
+pub(super) struct Moments(Mutex<State>);
+
+impl Moments {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state as it is now.
+    pub(super) fn snapshot(&self) -> State {
+        self.lock().clone()
+    }
+}
+
+#[pymethods]
+impl Moments {
+    #[new]
+    fn new(n_features: usize) -> Self {
+        Self(Mutex::new(State::new(n_features)))
+    }
+
+    fn update<'py>(&self, py: Python<'py>, x: Matrix<'py>, weights: Option<Vector<'py>>) -> PyResult<()> {
+        let (n, d) = x.shape();
+        let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
+        let options = MomentsOptions { center: true, weights };
+        let flops = (n + 1) as f64 * (d * d) as f64;
+        // The batch is read without the lock, so that no thread waits for it with the interpreter's lock in hand.
+        let batch = with_view!(&x, rows => compute(py, flops, |team| State::of(rows, &options, team)))?;
+        Ok(self.lock().merge(&batch)?)
+    }
+
+    fn merge(&self, other: &Self) -> PyResult<()> {
+        let other = other.snapshot();
+        Ok(self.lock().merge(&other)?)
+    }
+
+    fn forget(&self, factor: f64) -> PyResult<()> {
+        Ok(self.lock().forget(factor)?)
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.lock().dim()
+    }
+
+    #[getter]
+    fn count(&self) -> u64 {
+        self.lock().count()
+    }
+
+    #[getter]
+    fn weight(&self) -> f64 {
+        self.lock().weight()
+    }
+
+    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        super::arrays::vector(py, self.lock().mean())
+    }
+
+    fn scatter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        square(py, self.snapshot().scatter().unscaled())
+    }
+
+    fn covariance<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        square(py, self.snapshot().covariance(f64::from(ddof))?)
+    }
+}
