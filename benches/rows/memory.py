@@ -14,6 +14,7 @@ from measure import OURS, Budget, Row
 COLUMNS = 100
 TALL = 1_000_000
 STEP = 0.002  # seconds between two looks at the process
+NOISE = 1.0  # megabytes: what the interpreter itself takes and gives back; less is counted as this
 # Waits for a word before fitting, so that what loading left behind is known first.
 PROGRAM = """
 import sys
@@ -87,7 +88,7 @@ def peak(program: str) -> float:
             if readable(process.stdout):
                 break
         process.communicate("\n")
-    return (highest - before) / 1e6
+    return max((highest - before) / 1e6, NOISE)
 
 
 def readable(stream: object) -> bool:
