@@ -1,0 +1,57 @@
+"""The benchmark runs, checks what it times, and knows which peers count."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHES = Path(__file__).parents[1] / "benches"
+
+
+@pytest.fixture
+def measure(monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    monkeypatch.syspath_prepend(str(BENCHES))
+    import measure
+
+    return measure
+
+
+def test_a_restricted_run_writes_its_numbers(tmp_path):
+    pytest.importorskip("threadpoolctl")
+    file = tmp_path / "numbers.json"
+    options = ["--quick", "--threads", "1", "--only", "covariance 100 x 10", "--json", str(file)]
+    done = subprocess.run(
+        [sys.executable, str(BENCHES / "compare.py"), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text())
+    contestants = {row["contestant"]: row for row in numbers["rows"]}
+    assert {"prinax", "numpy.cov", "scikit-learn"} <= set(contestants)
+    for row in contestants.values():
+        assert row["median"] > 0
+        assert row["errors"]["entries"] < 1e-13
+
+
+def test_a_peer_counts_only_when_as_accurate(measure):
+    row = measure.Row(name="row", group="group")
+    outcomes = {
+        "prinax": measure.Outcome([2.0], {"sigma": 1e-8}),
+        "slow and right": measure.Outcome([3.0], {"sigma": 1e-15}),
+        "fast and nearly as right": measure.Outcome([1.0], {"sigma": 9e-8}),
+        "fast and wrong": measure.Outcome([0.1], {"sigma": 1e-3}),
+        "not a number": measure.Outcome([0.1], {"sigma": math.nan}),
+        "failed": measure.Outcome([], failure="ValueError"),
+    }
+    result = measure.Result(row, {1: outcomes}, {})
+    assert set(result.rivals(1)) == {"slow and right", "fast and nearly as right"}
+    assert result.best_rival(1)[0] == "fast and nearly as right"
+
+
+def test_quantiles_are_of_the_samples(measure):
+    outcome = measure.Outcome([float(i) for i in range(1, 101)])
+    assert outcome.median == 50.5
+    assert outcome.p99 == 99.0
