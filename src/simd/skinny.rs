@@ -133,11 +133,10 @@ fn dot_tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     let block_vectors = block.map(|line| &T::vectors::<S>(line).0[..full]);
     let mut sums = [[T::splat(simd, T::zeroed()); B]; R];
     for i in 0..full {
-        let x = row_vectors.map(|row| row[i]);
         for b in 0..B {
             let q = block_vectors[b][i];
             for r in 0..R {
-                sums[r][b] = T::fma(simd, x[r], q, sums[r][b]);
+                sums[r][b] = T::fma(simd, row_vectors[r][i], q, sums[r][b]);
             }
         }
     }
@@ -250,10 +249,12 @@ fn update_tile<T: Lane, S: Simd, const W: usize, const B: usize>(
     at: usize,
     parts: &mut [Parts<T, S>; B],
 ) {
-    let mut sums: [[T::V<S>; W]; B] = from_fn(|b| from_fn(|w| parts[b].0[at + w]));
+    let mut sums = [[T::splat(simd, T::zeroed()); W]; B];
+    for b in 0..B {
+        sums[b].copy_from_slice(&parts[b].0[at..at + W]);
+    }
     for r in group {
-        let pieces = &T::vectors::<S>(lines.get(r)).0[at..at + W];
-        let x: [T::V<S>; W] = from_fn(|w| pieces[w]);
+        let x = &T::vectors::<S>(lines.get(r)).0[at..at + W];
         let line_weights = &weights[r * count + c..][..B];
         for b in 0..B {
             let weight = T::splat(simd, line_weights[b]);
