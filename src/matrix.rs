@@ -179,20 +179,20 @@ impl<'a, T: Element> MatrixView<'a, T> {
         }
     }
 
-    /// Whether every value is finite, and if not, whether a NaN is among them.
+    /// Refuses NaN and infinities, and tells which of them was found.
     ///
     /// # Errors
     /// [`Error::NotFinite`] naming `what`.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
-        let (mut nan, mut bad) = (false, false);
-        for i in 0..self.rows {
-            for j in 0..self.cols {
-                let x = self.at(i, j);
-                bad |= !x.is_finite();
-                nan |= x.is_nan();
-            }
+        let finite = |i: usize| match self.row(i) {
+            Some(row) => row.iter().all(|&x| x.into().is_finite()),
+            None => (0..self.cols).all(|j| self.at(i, j).is_finite()),
+        };
+        if (0..self.rows).all(finite) {
+            return Ok(());
         }
-        if bad { Err(Error::NotFinite { what, nan }) } else { Ok(()) }
+        let nan = (0..self.rows).any(|i| (0..self.cols).any(|j| self.at(i, j).is_nan()));
+        Err(Error::NotFinite { what, nan })
     }
 }
 

@@ -15,6 +15,7 @@ DIFFERENT = {
     "test_n_components_none[data0-arpack": "None is min(n, d) in every solver",
     "test_n_components_none[data1-arpack": "None is min(n, d) in every solver",
     "test_n_components_mle_error": "Minka's rule works with every solver",
+    "test_pca_zero_noise_variance_edge_cases": "rows in a subspace have no density: score says so",
     "test_pca_score[": "the likelihood does not depend on whiten, which the test wants to lower it",
     "test_pca_svd_solver_auto": "the choice of a solver is our own, and read from solver_",
     "test_pca_n_components_mostly_explained_variance_ratio": "a share is reached at >=, not only beyond it",

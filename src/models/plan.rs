@@ -50,7 +50,7 @@ const DIRECT_ROWS: usize = 600;
 
 /// What `Auto` takes for n x d data.
 #[must_use]
-pub fn choose(n: usize, d: usize, components: Components) -> Solver {
+pub(super) fn choose(n: usize, d: usize, components: Components) -> Solver {
     let leading = components.known(n.min(d)).is_some_and(|k| leading_pays(k, n.min(d)));
     if n >= d {
         if leading && n < TALL * d { Solver::Lanczos } else { Solver::Covariance }

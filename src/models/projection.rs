@@ -63,7 +63,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// whitening (0 where the variance is 0).
     ///
     /// # Errors
-    /// [`Error::Shape`] when `x` has another number of columns, [`Error::Interrupted`].
+    /// [`Error::Shape`] when `x` has another number of columns, [`Error::NotFinite`], [`Error::Interrupted`].
     pub fn project<T: Lane>(&self, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
         let rows = self.centered(x)?;
         let w = self.lines::<T>();
@@ -77,7 +77,10 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             }
             Ok(())
         });
-        done.into_iter().collect()
+        done.into_iter().collect::<Result<()>>()?;
+        // A NaN or an infinity in a row makes every score of the row NaN or infinite: one look at each row tells.
+        let suspicious = k == 0 || out.iter().step_by(k).any(|&z| !z.into().is_finite());
+        if suspicious { x.check_finite("X") } else { Ok(()) }
     }
 
     /// (n, d) rows from scores: `z . components * scale + mean`, the scores first multiplied back when whitening.
@@ -89,6 +92,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         if z.cols() != k {
             return Err(Error::Shape { what: "a row of X", found: z.cols(), wanted: k });
         }
+        z.check_finite("X")?;
         let (zeros, w) = (vec![0.0; k], self.transposed());
         let scores = Centered::new(z, &zeros, self.deviations.as_deref());
         let pieces = pieces(z.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * d)).collect();
@@ -154,6 +158,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         number: impl Fn(&Block, usize) -> f64 + Sync + Send,
     ) -> Result<Vec<f64>> {
+        x.check_finite("X")?;
         let (rows, w, back) = (self.centered(x)?, self.widened(), self.transposed());
         let parts = team.map(pieces(x.rows()), |range: Range<usize>| {
             team.check()?;
@@ -176,6 +181,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         entry: impl Fn(&Self, usize, f64, f64) -> f64 + Sync + Send,
     ) -> Result<()> {
+        x.check_finite("X")?;
         let (rows, w, back, d) = (self.centered(x)?, self.widened(), self.transposed(), self.d());
         let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * d)).collect();
         let done = team.map(pieces, |(range, out): (Range<usize>, &mut [T])| {

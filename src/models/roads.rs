@@ -1,6 +1,7 @@
 //! The roads to the singular pairs of the centred data: covariance, Gram, Lanczos, full, randomised.
 
 use super::dual_pca;
+use super::n_components::Components;
 use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::prepared::Prepared;
@@ -195,9 +196,8 @@ fn growing<T: Lane>(
     if let Some(k) = options.components.known(p) {
         return iterate(rows, k, solver, options, team);
     }
-    let super::n_components::Components::Ratio(ratio) = options.components else {
-        let found = format!("'mle' with svd_solver='{}'", solver.name());
-        return Err(Error::value("n_components", found, "a number or a share: 'mle' needs every eigenvalue"));
+    let Components::Ratio(ratio) = options.components else {
+        return iterate(rows, p, solver, options, team); // Minka's evidence needs every eigenvalue
     };
     // Twice as many until the share is reached; half of all are as dear as all.
     let mut k = FIRST_GUESS.min(p);
