@@ -1,0 +1,239 @@
+"""covariance, gram, center_rows and Moments against the longdouble oracle."""
+
+import numpy as np
+import oracle
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import Moments, center_rows, covariance, gram
+
+EPS = {"f4": 2.0**-23, "f8": 2.0**-52}
+SHAPES = [(2, 1), (2, 3), (3, 2), (17, 5), (100, 33), (700, 7), (40, 130), (1025, 24), (30, 260)]
+
+
+def rows(shape, dtype="f8", offset=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    mixing = rng.standard_normal((shape[1], shape[1])) / np.sqrt(shape[1])
+    return (rng.standard_normal(shape) @ mixing + offset).astype(dtype)
+
+
+def assert_covariance(C, X, **options):
+    """Entry by entry relative to the two standard deviations: the rounding of a panel."""
+    wanted = oracle.covariance(X, **options)
+    deviation = np.sqrt(wanted.diagonal())
+    near = 4 * np.sqrt(min(len(X), 512)) * EPS[X.dtype.str[1:]]
+    assert C.dtype == np.float64
+    assert_array_equal(C, C.T)
+    assert float(np.abs((C - wanted) / np.outer(deviation, deviation)).max()) <= near
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+def test_covariance_is_the_oracle_s_and_exactly_symmetric(shape, dtype, offset):
+    X = rows(shape, dtype, offset)
+    assert_covariance(covariance(X), X)
+
+
+@pytest.mark.parametrize(
+    "options", [{"ddof": 0}, {"center": False}, {"ddof": 0, "center": False}, {"ddof": 2.5}]
+)
+def test_covariance_options_change_divisor_and_centre(options):
+    X = rows((50, 6), offset=1.0)
+    assert_covariance(covariance(X, **options), X, **options)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_weighted_covariance_is_the_oracle_s(dtype):
+    X = rows((90, 6), dtype, offset=2.0)
+    w = np.random.default_rng(1).random(90)
+    w[:5] = 0
+    assert_covariance(covariance(X, sample_weight=w), X, weights=w)
+
+
+def test_integer_weights_equal_repeated_rows():
+    X = rows((20, 4))
+    times = np.arange(20) % 4
+    assert_allclose(covariance(X, sample_weight=times), covariance(np.repeat(X, times, axis=0)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("ddof", [5, 6, np.inf, np.nan])
+def test_covariance_refuses_a_divisor_that_is_not_positive(ddof):
+    with pytest.raises(ValueError, match=r"ddof|sample"):
+        covariance(rows((5, 2)), ddof=ddof)
+
+
+@pytest.mark.parametrize("exponent", [-900, -500, 500, 900])
+def test_covariance_of_rescaled_columns_is_right_wherever_the_result_is_finite(exponent):
+    X = rows((60, 2))
+    scaled = np.column_stack([np.ldexp(X[:, 0], exponent), np.ldexp(X[:, 1], -exponent)])
+    C, wanted = covariance(scaled), covariance(X)
+    assert C[0, 1] == pytest.approx(wanted[0, 1], rel=1e-13)
+    with np.errstate(over="ignore", under="ignore"):
+        limits = np.ldexp(wanted.diagonal(), [2 * exponent, -2 * exponent])
+    assert_array_equal(C.diagonal()[~np.isfinite(limits)], np.inf)
+    assert_allclose(C.diagonal()[np.isfinite(limits)], limits[np.isfinite(limits)], rtol=1e-13)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("center", [True, False])
+def test_gram_holds_the_inner_products_of_the_rows(shape, dtype, center):
+    X = rows(shape, dtype, offset=3.0)
+    K = gram(X, center=center)
+    Xc = np.asarray(X, oracle.LONG) - (oracle.weighted_mean(X) if center else 0)
+    wanted = Xc @ Xc.T
+    length = np.sqrt(wanted.diagonal())
+    near = 4 * np.sqrt(shape[1] + 16) * EPS[dtype]
+    assert K.shape == (shape[0], shape[0])
+    assert_array_equal(K, K.T)
+    assert float(np.abs(K - wanted).max()) <= near * float(length.max()) ** 2
+
+
+def test_the_centred_gram_matrix_has_zero_row_sums_far_from_the_origin():
+    X = rows((30, 6), offset=1e6)
+    K = gram(X)
+    assert np.abs(K.sum(1)).max() <= 1e-8 * np.trace(K)
+    assert_allclose(K, gram(X - X[0]), rtol=0, atol=1e-8 * np.trace(K))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1), (7, 13), (5, 1000)])
+def test_center_rows_subtracts_each_row_s_own_mean(shape, dtype):
+    X = rows(shape, dtype, offset=100.0)
+    wanted = np.asarray(X, oracle.LONG) - np.asarray(X, oracle.LONG).mean(1, keepdims=True)
+    centred = center_rows(X)
+    assert centred.dtype == dtype
+    assert centred is not X
+    assert_allclose(centred, wanted.astype(float), rtol=0, atol=2 * EPS[dtype] * np.abs(X).max())
+
+
+def test_center_rows_of_constant_rows_is_zero():
+    assert_array_equal(center_rows(np.full((3, 7), 0.1)), np.zeros((3, 7)))
+
+
+def streamed(X, sizes, weights=None):
+    moments, start = Moments(X.shape[1]), 0
+    for size in sizes:
+        part = slice(start, start + size)
+        moments.update(X[part], None if weights is None else weights[part])
+        start += size
+    assert start == len(X)
+    return moments
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("sizes", [[60], [1] * 60, [59, 1], [1, 59], [7, 13, 40]])
+def test_moments_of_any_batches_are_those_of_all_rows(sizes, dtype):
+    X = rows((60, 5), dtype, offset=10.0)
+    moments = streamed(X, sizes)
+    assert moments.count == 60
+    assert_allclose(moments.mean, oracle.weighted_mean(X).astype(float), rtol=4 * EPS["f8"])
+    assert_covariance(moments.covariance(), X)
+    assert_covariance(moments.covariance(ddof=0), X, ddof=0)
+    assert_allclose(moments.scatter, moments.covariance(ddof=0) * 60, rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e10])
+def test_moments_one_row_at_a_time_keep_their_digits_far_from_the_origin(offset):
+    X = rows((200, 3), offset=offset)
+    assert_covariance(streamed(X, [1] * 200).covariance(), X)
+
+
+def test_moments_of_drifting_rows_do_not_lose_the_small_variance():
+    steps = np.arange(4000.0)[:, None] * [1e5, 0] + rows((4000, 2))
+    assert_covariance(streamed(steps, [100] * 40).covariance(), steps)
+
+
+def test_merging_is_streaming_in_any_order():
+    X = rows((90, 4), offset=1e6)
+    parts = [streamed(part, [len(part)]) for part in np.array_split(X, 3)]
+    forward, backward = Moments(4), Moments(4)
+    for part in parts:
+        forward.merge(part)
+    for part in reversed(parts):
+        backward.merge(part)
+    for merged in (forward, backward):
+        assert merged.count == 90
+        assert_covariance(merged.covariance(), X)
+    assert parts[0].count == 30, "merge leaves the other side alone"
+
+
+def test_forget_multiplies_the_weight_of_every_row_so_far():
+    X = rows((40, 3), offset=5.0)
+    moments = Moments(3)
+    moments.update(X[:25])
+    moments.forget(0.25)
+    moments.update(X[25:])
+    weights = np.where(np.arange(40) < 25, 0.25, 1.0)
+    assert_covariance(moments.covariance(), X, weights=weights)
+    assert_allclose(moments.mean, oracle.weighted_mean(X, weights).astype(float), rtol=1e-14)
+
+
+@pytest.mark.parametrize("factor", [-0.1, 1.5, np.nan])
+def test_forget_refuses_a_factor_outside_0_to_1(factor):
+    with pytest.raises(ValueError, match="factor"):
+        Moments(3).forget(factor)
+
+
+def test_moments_take_weights_in_every_batch():
+    X, w = rows((50, 3), offset=2.0), np.random.default_rng(2).random(50)
+    assert_covariance(streamed(X, [20, 30], w).covariance(), X, weights=w)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [np.full((2, 3), np.nan), [[1.0, np.inf, 0.0]], np.ones((2, 4)), np.ones(3), [["a", "b", "c"]]],
+    ids=["NaN", "inf", "too many columns", "1-D", "text"],
+)
+def test_a_rejected_batch_leaves_the_moments_bit_identical(batch):
+    moments = streamed(rows((20, 3)), [20])
+    before = moments.to_bytes()
+    with pytest.raises((ValueError, TypeError)):
+        moments.update(batch)
+    assert moments.to_bytes() == before
+
+
+def test_moments_survive_bytes_pickle_and_copy():
+    import copy
+    import pickle
+
+    X = rows((30, 3), offset=1e8)
+    moments = streamed(X[:20], [20])
+    for twin in (
+        Moments.from_bytes(moments.to_bytes()),
+        pickle.loads(pickle.dumps(moments)),
+        copy.deepcopy(moments),
+    ):
+        assert_array_equal(twin.scatter, moments.scatter)
+        twin.update(X[20:])
+        assert_covariance(twin.covariance(), X)
+    assert moments.count == 20
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_damaged_bytes_are_refused(damage):
+    good = streamed(rows((20, 3)), [20]).to_bytes()
+    with pytest.raises(ValueError, match=r"bytes|data|Moments"):
+        Moments.from_bytes(good[:-3] if damage is None else damage)
+
+
+def test_covariance_of_too_few_rows_is_refused():
+    moments = Moments(3)
+    for batch in ([], [[1.0, 2.0, 3.0]]):
+        if batch:
+            moments.update(batch)
+        with pytest.raises(ValueError, match=r"sample|ddof|row"):
+            moments.covariance()
+
+
+@pytest.mark.parametrize("d", [0, -1, 2.5, True, "3"])
+def test_moments_refuse_an_impossible_width(d):
+    with pytest.raises((ValueError, TypeError)):
+        Moments(d)
+
+
+def test_merge_refuses_another_width_or_another_thing():
+    with pytest.raises(ValueError, match=r"3.*4|4.*3"):
+        Moments(3).merge(streamed(rows((9, 4)), [9]))
+    with pytest.raises(TypeError):
+        Moments(3).merge(np.eye(3))

@@ -1,0 +1,263 @@
+"""Reports from users of other libraries, retold: forks, frozen interpreters, Ctrl-C, threads, memory."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+import prinax
+import pytest
+from numpy.lib.stride_tricks import as_strided
+from numpy.testing import assert_array_equal
+from prinax import PCA, eigh
+from processes import run, start
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="POSIX processes and signals")
+
+FORK = """
+    X = np.random.default_rng(0).standard_normal((20000, 200))
+    expected = PCA(5).fit(X).components_
+
+    def child(work):
+        "Exit code of a forked child that does the work within 20 s."
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            os._exit(0 if work() else 3)
+        return os.waitpid(pid, 0)[1]
+
+    def same():
+        return np.array_equal(PCA(5).fit(X).components_, expected)
+"""
+
+
+def test_a_forked_child_fits_after_its_parent_did():
+    """RyanCodrai/turbovec#147; granne/granne#18; huggingface/tokenizers#187; pola-rs/polars#19149, #20284."""
+    assert run(FORK + "    print(child(same), child(lambda: child(same) == 0), same())") == "0 0 True"
+
+
+def test_a_child_forked_while_another_thread_fits_fits_too():
+    script = """
+    long = windows(60000, 500)
+    busy = threading.Thread(target=lambda: PCA(5, svd_solver="covariance_eigh").fit(long))
+    busy.start()
+    time.sleep(0.05)
+    assert busy.is_alive()
+    status = child(same)
+    busy.join()
+    print(status)
+    """
+    assert run(FORK + script) == "0"
+
+
+def test_a_fork_pool_fits_in_its_workers():
+    script = """
+    import multiprocessing
+    def components(X):
+        return PCA(5).fit(X).components_
+    signal.alarm(40)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(all(np.array_equal(expected, c) for c in pool.map(components, [X] * 4)))
+    """
+    assert run(FORK + script) == "True"
+
+
+LONG = {
+    "covariance_eigh": 'PCA(2, svd_solver="covariance_eigh").fit(windows(4_000_000, 1000))',
+    "full": 'PCA(2, svd_solver="full").fit(windows(2_000_000, 1000))',
+    "lanczos": 'PCA(2, svd_solver="lanczos").fit(windows(20_000_000, 1000))',
+    "gram": 'PCA(2, svd_solver="gram").fit(windows(1000, 4_000_000))',
+    "eigh": "prinax.eigh(np.cos(np.add.outer(*2 * [np.arange(5000.0)]) ** 2))",
+}
+
+
+@pytest.mark.parametrize("work", LONG.values(), ids=LONG.keys())
+def test_ctrl_c_ends_a_long_computation_and_leaves_the_library_usable(work):
+    """rigetti/qcs-sdk-rust#283; Eventual-Inc/Daft#755; PyO3/pyo3#1301: a signal that waited for the end."""
+    script = f"""
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    before = PCA(2).fit(X).components_
+    print("started", flush=True)
+    try:
+        {work}
+        print("finished")
+    except KeyboardInterrupt:
+        print("stopped", np.array_equal(PCA(2).fit(X).components_, before))
+    """
+    with start(script) as process:
+        try:
+            assert process.stdout.readline() == "started\n"
+            time.sleep(0.4)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=15)
+        finally:
+            process.kill()
+    assert (out.strip(), errors, process.returncode) == ("stopped True", "", 0)
+
+
+def windows(n, d):
+    return as_strided(np.random.default_rng(0).standard_normal(n + d), (n, d), (8, 8))
+
+
+ROTATED = np.cos(np.add.outer(np.arange(900.0), np.arange(900.0)) ** 2)
+BUSY = {
+    "covariance_eigh": lambda: PCA(2, svd_solver="covariance_eigh").fit(windows(60000, 400)),
+    "full": lambda: PCA(2, svd_solver="full").fit(windows(30000, 300)),
+    "lanczos": lambda: PCA(2, svd_solver="lanczos").fit(windows(100000, 400)),
+    "gram": lambda: PCA(2, svd_solver="gram").fit(windows(400, 60000)),
+    "eigh": lambda: eigh(ROTATED),
+}
+
+
+@pytest.mark.parametrize("work", BUSY.values(), ids=BUSY.keys())
+def test_other_threads_run_while_a_fit_computes(work):
+    """scipy/scipy#12436; numpy/numpy#7179; simpeg/pymatsolver#42: 2 ticks of 42, a freeze of 2.6 s."""
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.002):
+            ticks.append(time.perf_counter())
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    begun, most = time.perf_counter(), 0
+    try:
+        while time.perf_counter() - begun < 0.3:
+            before = time.perf_counter()
+            work()
+            most = max(most, sum(before < tick < time.perf_counter() for tick in list(ticks)))
+    finally:
+        done.set()
+        ticker.join()
+    assert most > 5
+
+
+@pytest.fixture
+def threads():
+    """`prinax.set_num_threads`, undone afterwards."""
+    yield prinax.set_num_threads
+    prinax.set_num_threads(None)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "gram", "lanczos", "full", "randomized"])
+@pytest.mark.parametrize("shape", [(30000, 20), (3000, 300), (200, 3000)])
+def test_the_number_of_threads_changes_no_bit(threads, solver, shape, dtype):
+    """scikit-learn/scikit-learn#34070; scverse/scanpy#1187: the core count changed results."""
+    if solver == "gram" and shape[0] > 3000:
+        shape = (500, 400)
+    X = (np.random.default_rng(0).standard_normal(shape) + 1).astype(dtype)
+    found = []
+    for n in (1, 2, 5, 2):
+        threads(n)
+        assert prinax.get_num_threads() == n
+        model = PCA(4, svd_solver=solver).fit(X)
+        found.append(
+            (
+                model.components_,
+                model.singular_values_,
+                model.mean_,
+                model.transform(X),
+                model.residuals(X[:500]),
+            )
+        )
+    for others in found[1:]:
+        for a, b in zip(found[0], others, strict=True):
+            assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "2", True])
+def test_an_impossible_number_of_threads_is_refused(threads, n):
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        threads(n)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"OMP_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "5", "PRINAX_NUM_THREADS": "2"}, 2),
+    ],
+    ids=str,
+)
+def test_the_environment_sets_the_number_of_threads(environment, expected):
+    """joblib/threadpoolctl#16; joblib/joblib#1825: workers that each take every core."""
+    script = """
+    before = tasks()
+    PCA(2, svd_solver="covariance_eigh").fit(windows(20000, 300))
+    print(prinax.get_num_threads(), tasks() - before)
+    """
+    size, made = map(int, run(script, OPENBLAS_NUM_THREADS="1", **environment).split())
+    assert size == expected
+    assert made <= expected + 1
+
+
+def test_without_a_setting_no_more_threads_than_allowed_cpus_and_none_for_small_work():
+    script = """
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    before = tasks()
+    PCA(2).fit_transform(np.random.default_rng(0).standard_normal((100, 5)))
+    print(prinax.get_num_threads(), tasks() - before)
+    """
+    assert run(script, OPENBLAS_NUM_THREADS="1") == "1 0"
+
+
+def test_joblib_workers_agree_with_the_parent():
+    script = """
+    from joblib import Parallel, delayed
+    X = np.random.default_rng(0).standard_normal((5000, 50))
+    found = Parallel(n_jobs=2)(delayed(PCA(3).fit_transform)(X) for _ in range(2))
+    print(all(np.array_equal(f, PCA(3).fit_transform(X)) for f in found))
+    """
+    assert run(script) == "True"
+
+
+def test_fits_take_no_memory_that_grows_with_the_rows():
+    """scikit-learn/scikit-learn#11102, #22553, #5173: three copies of X for an SVD, one for every mean."""
+    script = """
+    X = np.empty((200_000, 50))
+    np.random.default_rng(0).standard_normal(out=X)
+    PCA(3).fit(X[:5000])
+    at_rest = peak()
+    for solver in ("auto", "covariance_eigh", "full"):
+        PCA(3, svd_solver=solver, scale=True, whiten=True).fit(X)
+    panels = peak() - at_rest
+    for solver in ("lanczos", "randomized"):
+        PCA(3, svd_solver=solver).fit(X)
+    print(int(panels), int(peak() - at_rest))
+    """
+    panels, blocks = map(int, run(script).split())  # X is 76 MiB
+    assert panels < 16
+    assert blocks < 76
+
+
+def test_float32_rows_are_not_copied_to_float64():
+    script = """
+    X = np.empty((400_000, 50), "f4")
+    np.random.default_rng(0).standard_normal(out=X, dtype="f4")
+    PCA(3).fit(X[:5000]).transform(X[:5000])
+    at_rest = peak()
+    model = PCA(3).fit(X)
+    fit = peak() - at_rest
+    model.transform(X)
+    print(int(fit), int(peak() - at_rest))
+    """
+    fit, transform = map(int, run(script).split())  # X is 76 MiB, its scores are 5
+    assert fit < 16
+    assert transform < 24
+
+
+def test_score_and_fit_of_wide_rows_need_no_square_of_the_width():
+    """scikit-learn/scikit-learn#13922: 576 MiB for 50 x 6000, and a wrong divisor."""
+    script = """
+    X = np.random.default_rng(0).standard_normal((50, 6000))
+    PCA(2).fit(X[:, :500]).score(X[:, :500])
+    at_rest = peak()
+    score = PCA(10).fit(X).score(X)
+    PCA(10, svd_solver="gram").fit(np.tile(X, (1, 5))).squared_residuals(np.tile(X, (1, 5)))
+    print(score, int(peak() - at_rest))
+    """
+    score, extra = run(script).split()
+    assert float(score) == pytest.approx(-7700.570392, abs=1e-6)
+    assert int(extra) < 120  # a 6000 x 6000 matrix is 275 MiB

@@ -1,0 +1,148 @@
+"""Whatever is passed anywhere: an ordinary exception or a result, never a panic, never a word on stderr.
+
+PyO3/pyo3#3918, #2783; jblindsay/whitebox-tools#445: a panic of a Rust library passes `except Exception`
+and prints a backtrace.
+"""
+
+import warnings
+
+import numpy as np
+import prinax
+import pytest
+from prinax import PCA, InternalError, Moments
+
+R = np.random.default_rng
+GOOD = R(0).standard_normal((9, 4))
+NUMBERS = [0, -1, 1, 2, 5, 2**31, 2**63, 2**70, -(2**70), 1.0, 0.5, np.nan, np.inf, True, None]
+NUMBERS += ["2", b"", [1], 1j, object()]
+ARRAYS = [
+    None,
+    "x",
+    [],
+    [[]],
+    [[1, 2], [3]],
+    np.float64(1),
+    np.ones(3),
+    np.ones((1, 1)),
+    np.ones((2, 2, 2)),
+    np.zeros((2, 0)),
+    np.zeros((0, 2)),
+    np.full((3, 3), np.nan),
+    np.full((3, 3), 1e308),
+    np.full((3, 3), 5e-324),
+    np.array([[1e308, -1e308], [-1e308, 1e308]]),
+    np.array([[1e-308, -5e-324], [-5e-324, 1e308]]),
+    np.array([["a"]]),
+    np.array([[None]]),
+    np.ones((2, 2), complex),
+    np.zeros((3, 2), "M8[s]"),
+    np.broadcast_to(1.0, (5, 4)),
+    R(0).standard_normal((4, 3))[::-1, ::-1],
+    np.eye(9, 4, dtype="f4"),
+]
+METHODS = ["transform", "inverse_transform", "reconstruct", "residuals", "squared_residuals"]
+METHODS += ["reconstruction_error", "score", "score_samples"]
+SOLVERS = ["auto", "covariance_eigh", "gram", "lanczos", "full", "randomized"]
+
+
+def setting(name):
+    return lambda value: PCA(**{name: value}).fit_transform(GOOD)
+
+
+def spoiled(name):
+    """Every method of a model whose fitted attribute was overwritten."""
+
+    def call(value):
+        model = PCA(2, whiten=True, scale=True).fit(GOOD)
+        setattr(model, name, value)
+        for method in METHODS:
+            never_panics(
+                getattr(model, method), GOOD[:, : model.n_components_] if "inverse" in method else GOOD
+            )
+        never_panics(lambda _: model.get_covariance(), None)
+        never_panics(lambda _: model.get_precision(), None)
+        never_panics(lambda _: model.freeze()(GOOD), None)
+
+    return call
+
+
+def never_panics(call, value):
+    """Runs the call; an ordinary exception is fine. A panic would not be caught here and fail the test."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            call(value)
+    except InternalError as error:
+        pytest.fail(f"{value!r}: {error}")
+    except Exception:
+        pass
+    finally:
+        prinax.set_num_threads(None)
+
+
+NUMBER_CALLS = {
+    **{f"PCA({name}=)": setting(name) for name in PCA().get_params()},
+    "covariance(ddof=)": lambda v: prinax.covariance(GOOD, ddof=v),
+    "covariance(center=)": lambda v: prinax.covariance(GOOD, center=v),
+    "covariance(sample_weight=)": lambda v: prinax.covariance(GOOD, sample_weight=v),
+    "gram(center=)": lambda v: prinax.gram(GOOD, center=v),
+    "eigh(k=)": lambda v: prinax.eigh(np.eye(4), v),
+    "Moments": Moments,
+    "Moments.forget": lambda v: Moments(4).forget(v),
+    "Moments.covariance": lambda v: Moments(4).covariance(v),
+    "Moments.merge": lambda v: Moments(4).merge(v),
+    "Moments.from_bytes": Moments.from_bytes,
+    "n_components_for(ratio=)": lambda v: PCA().fit(GOOD).n_components_for(ratio=v),
+    "n_components_for(min_eigenvalue=)": lambda v: PCA().fit(GOOD).n_components_for(min_eigenvalue=v),
+    "from_moments": PCA.from_moments,
+    "from_covariance(n_samples=)": lambda v: PCA.from_covariance(np.eye(4), np.zeros(4), v),
+    "set_num_threads": prinax.set_num_threads,
+}
+ARRAY_CALLS = {
+    "covariance": prinax.covariance,
+    "gram": prinax.gram,
+    "eigh": prinax.eigh,
+    "center_rows": prinax.center_rows,
+    "Moments.update": lambda v: Moments(2).update(v),
+    "from_covariance(covariance=)": lambda v: PCA.from_covariance(v, np.zeros(2), 5),
+    "from_covariance(mean=)": lambda v: PCA.from_covariance(np.eye(2), v, 5),
+    "fit(sample_weight=)": lambda v: PCA().fit(GOOD, sample_weight=v),
+    **{name: lambda v, name=name: getattr(PCA(2).fit(GOOD), name)(v) for name in METHODS},
+    **{
+        f"fit_transform, {solver}, {k}": lambda v, s=solver, k=k: PCA(k, svd_solver=s).fit_transform(v)
+        for solver in SOLVERS
+        for k in (None, 1, 0.5, "mle")
+    },
+    **{
+        f"model with another {name}": spoiled(name)
+        for name in ("components_", "mean_", "scale_", "explained_variance_", "noise_variance_")
+    },
+}
+
+
+@pytest.mark.parametrize("call", NUMBER_CALLS.values(), ids=NUMBER_CALLS.keys())
+def test_odd_numbers_never_panic(call, capfd):
+    for value in NUMBERS + ARRAYS:
+        never_panics(call, value)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("call", ARRAY_CALLS.values(), ids=ARRAY_CALLS.keys())
+def test_odd_arrays_never_panic(call, capfd):
+    for value in ARRAYS:
+        never_panics(call, value)
+    assert capfd.readouterr().err == ""
+
+
+def test_damaged_moments_never_panic(capfd):
+    moments = Moments(4)
+    moments.update(GOOD)
+    good = moments.to_bytes()
+    rng = R(1)
+    for _ in range(200):
+        bad = bytearray(good)
+        for place in rng.integers(len(bad), size=rng.integers(1, 4)):
+            bad[place] = rng.integers(256)
+        never_panics(
+            lambda data: Moments.from_bytes(bytes(data)).covariance(), bad[: rng.integers(1, len(bad) + 1)]
+        )
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,249 @@
+"""What a fitted PCA does: project, reconstruct, give residuals and likelihoods, choose k."""
+
+import numpy as np
+import oracle
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import PCA, Moments, covariance
+from test_pca import EPS, SOLVERS, cloud
+
+VARIANTS = {
+    "plain": {},
+    "uncentred": {"center": False},
+    "scaled": {"scale": True},
+    "whitened": {"whiten": True},
+    "whitened, scaled, ddof 0": {"whiten": True, "scale": True, "ddof": 0},
+}
+variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+def scores_by_formula(model, X):
+    """The definition, in longdouble, from the fitted attributes."""
+    Z = np.asarray(X, oracle.LONG) - model.mean_
+    if model.scale_ is not None:
+        Z = Z / model.scale_
+    T = Z @ np.asarray(model.components_, oracle.LONG).T
+    return (T / np.sqrt(model.explained_variance_) if model.whiten else T).astype(float)
+
+
+@variants
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_transform_is_its_formula_on_new_rows(variant, dtype):
+    X, new = cloud((50, 8), dtype), cloud((7, 8), dtype, seed=1)
+    model = PCA(3, **variant).fit(X)
+    scores = model.transform(new)
+    wanted = scores_by_formula(model, new)
+    assert scores.dtype == dtype
+    assert scores.shape == (7, 3)
+    assert_allclose(scores, wanted, rtol=0, atol=20 * EPS[dtype] * np.abs(wanted).max())
+
+
+@variants
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_fit_transform_is_fit_then_transform_bit_for_bit(variant, solver):
+    for shape in [(50, 8), (6, 40)]:
+        X = cloud(shape)
+        both = PCA(3, svd_solver=solver, **variant)
+        assert_array_equal(both.fit_transform(X), PCA(3, svd_solver=solver, **variant).fit(X).transform(X))
+        assert_array_equal(both.transform(X), both.transform(X))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 17, 64, 300])
+def test_one_row_alone_is_that_row_of_the_batch(d, dtype):
+    X = cloud((40, d), dtype, ratio=0.98)
+    model = PCA(min(5, d)).fit(X)
+    batch = model.transform(X)
+    length = np.linalg.norm(X - model.mean_, axis=1)
+    bound = 8 * EPS[dtype] * np.sqrt(d) * length
+    for i in range(0, 40, 7):
+        single = model.transform(X[i : i + 1])[0]
+        assert (np.abs(single - batch[i]) <= bound[i]).all()
+
+
+@variants
+def test_inverse_transform_undoes_transform_when_every_component_is_kept(variant):
+    X = cloud((50, 8))
+    model = PCA(**variant).fit(X)
+    assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=0, atol=1e-12)
+
+
+@variants
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_reconstruct_is_transform_then_inverse_transform(variant, dtype):
+    X = cloud((50, 8), dtype)
+    model = PCA(3, **variant).fit(X)
+    back = model.inverse_transform(model.transform(X))
+    assert back.dtype == model.reconstruct(X).dtype == dtype
+    assert_allclose(model.reconstruct(X), back, rtol=0, atol=200 * EPS[dtype] * np.abs(X).max())
+
+
+@variants
+def test_residuals_are_what_reconstruction_leaves(variant):
+    X, new = cloud((50, 8)), cloud((9, 8), seed=4)
+    model = PCA(3, **variant).fit(X)
+    residuals = model.residuals(new)
+    assert_allclose(residuals, new - model.reconstruct(new), rtol=0, atol=1e-13)
+    assert_allclose(model.squared_residuals(new), (residuals**2).sum(1), rtol=1e-12)
+
+
+def test_residuals_keep_their_digits_far_from_the_origin():
+    X = np.round(cloud((40, 5)) * 2**20) / 2**20
+    shift = 2.0**30  # X + shift is exact; only the rounding of mean_ to float64 is left
+    near, far = PCA(2).fit(X), PCA(2).fit(X + shift)
+    rounding = EPS["f8"] * shift
+    longest = np.linalg.norm(near.residuals(X), axis=1).max()
+    assert_allclose(far.residuals(X + shift), near.residuals(X), rtol=0, atol=2 * rounding)
+    close = 10 * rounding * longest
+    assert_allclose(far.squared_residuals(X + shift), near.squared_residuals(X), rtol=0, atol=close)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 8])
+@pytest.mark.parametrize("scale", [False, True])
+def test_reconstruction_error_on_the_training_rows_is_the_discarded_variance(k, scale):
+    X = cloud((50, 8)) * np.arange(1, 9)
+    model = PCA(k, scale=scale, ddof=0).fit(X)
+    discarded = float(oracle.pca(X, ddof=0, scale=scale).explained_variance[k:].sum())
+    assert model.reconstruction_error(X) == pytest.approx(discarded, rel=1e-12, abs=1e-26)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_whitened_scores_have_unit_variance_with_the_model_s_ddof(whiten):
+    X = cloud((50, 8))
+    for ddof in (0, 1):
+        model = PCA(4, whiten=whiten, ddof=ddof).fit(X)
+        wanted = np.ones(4) if whiten else model.explained_variance_
+        assert_allclose(model.transform(X).var(0, ddof=ddof), wanted, rtol=1e-11)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 5])
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_likelihood_is_the_gaussian_s_with_the_model_covariance(k, whiten, scale):
+    X, new = cloud((60, 5)) * [1, 5, 0.1, 1, 1], cloud((9, 5), seed=2) * [1, 5, 0.1, 1, 1]
+    model = PCA(k, whiten=whiten, scale=scale).fit(X)
+    reference = oracle.pca(X, scale=scale)
+    noise = oracle.noise_variance(reference, k, 5)
+    C = oracle.model_covariance(reference.components[:k], reference.explained_variance[:k], noise)
+    if scale:
+        C = C * np.outer(reference.scale, reference.scale)
+    wanted = oracle.log_likelihoods(new, reference.mean, C)
+    assert_allclose(model.get_covariance(), C.astype(float), rtol=0, atol=1e-12 * float(np.abs(C).max()))
+    assert_array_equal(model.get_covariance(), model.get_covariance().T)
+    assert_allclose(model.get_precision() @ C.astype(float), np.eye(5), rtol=0, atol=1e-9)
+    assert_allclose(model.score_samples(new), wanted, rtol=1e-9)
+    assert type(model.score(new)) is float
+    assert model.score(new) == pytest.approx(wanted.mean(), rel=1e-9)
+
+
+def test_score_of_scaled_data_leaves_constant_columns_out():
+    X = cloud((60, 4))
+    constant = np.insert(X, 2, 0.1, axis=1)
+    with_constant = PCA(2, scale=True).fit(constant)
+    without = PCA(2, scale=True).fit(X)
+    assert with_constant.total_variance_ == pytest.approx(4, rel=1e-13)
+    assert_allclose(with_constant.components_[:, 2], np.zeros(2), rtol=0, atol=1e-15)
+    assert_allclose(with_constant.inverse_transform(with_constant.transform(constant))[:, 2], 0.1, rtol=1e-15)
+    assert_allclose(np.delete(with_constant.components_, 2, axis=1), without.components_, rtol=0, atol=1e-12)
+
+
+def test_n_components_for_answers_without_a_refit():
+    X = cloud((60, 10), ratio=0.7)
+    model = PCA().fit(X)
+    before = {name: np.copy(value) for name, value in vars(model).items()}
+    for share in (0.3, 0.9, 0.99):
+        assert model.n_components_for(ratio=share) == PCA(share).fit(X).n_components_
+    variances = model.explained_variance_
+    assert model.n_components_for(min_eigenvalue=(variances[3] + variances[4]) / 2) == 4
+    assert model.n_components_for(min_eigenvalue=2 * variances[0]) == 0
+    for name, value in vars(model).items():
+        assert_array_equal(value, before[name])
+
+
+def test_n_components_for_says_when_the_kept_components_do_not_reach_the_share():
+    model = PCA(2).fit(cloud((60, 10), ratio=0.9))
+    with pytest.raises(ValueError, match="ratio"):
+        model.n_components_for(ratio=0.999)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"ratio": 0.9, "min_eigenvalue": 1.0}, {"ratio": 1.5}, {"ratio": np.nan}]
+)
+def test_n_components_for_refuses_what_it_cannot_answer(arguments):
+    model = PCA().fit(cloud((60, 10)))
+    with pytest.raises((ValueError, TypeError), match=r"ratio|min_eigenvalue"):
+        model.n_components_for(**arguments)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_from_moments_is_the_fit_of_all_batches(offset):
+    X = cloud((90, 6)) + offset
+    moments = Moments(6)
+    for batch in np.array_split(X, 7):
+        moments.update(batch)
+    model, batch_fit = PCA.from_moments(moments, n_components=3), PCA(3).fit(X)
+    assert_allclose(model.singular_values_, batch_fit.singular_values_, rtol=1e-10)
+    assert_allclose(model.components_, batch_fit.components_, rtol=0, atol=1e-9)
+    assert_allclose(model.mean_, batch_fit.mean_, rtol=1e-15)
+    assert (model.n_samples_, model.n_features_in_) == (90, 6)
+    assert model.noise_variance_ == pytest.approx(batch_fit.noise_variance_, rel=1e-9)
+    assert_allclose(model.transform(X), batch_fit.transform(X), rtol=0, atol=1e-8)
+
+
+def test_from_covariance_is_the_fit_of_the_data_it_came_from():
+    X = cloud((90, 6))
+    model = PCA.from_covariance(covariance(X), X.mean(0), 90, n_components=3)
+    batch_fit = PCA(3).fit(X)
+    assert_allclose(model.singular_values_, batch_fit.singular_values_, rtol=1e-12)
+    assert_allclose(model.explained_variance_ratio_, batch_fit.explained_variance_ratio_, rtol=1e-12)
+    assert_allclose(model.components_, batch_fit.components_, rtol=0, atol=1e-11)
+    assert_allclose(model.score_samples(X), batch_fit.score_samples(X), rtol=1e-10)
+
+
+def test_from_covariance_refuses_what_is_no_covariance():
+    mean = np.zeros(2)
+    for C in ([[1.0, 2.0], [0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[np.nan, 0.0], [0.0, 1.0]]):
+        with pytest.raises(ValueError, match=r"\bC\b|covariance"):
+            PCA.from_covariance(C, mean, 10)
+    with pytest.raises(ValueError, match="mean"):
+        PCA.from_covariance(np.eye(2), np.zeros(3), 10)
+
+
+@variants
+def test_a_frozen_transform_is_the_transform(variant):
+    X = cloud((50, 8))
+    model = PCA(3, **variant).fit(X)
+    frozen = model.freeze()
+    scores = model.transform(X)
+    near = 20 * EPS["f8"] * np.abs(scores).max()
+    assert_allclose(frozen(X), scores, rtol=0, atol=near)
+    assert_allclose(np.ravel(frozen(X[4:5])), scores[4], rtol=0, atol=near)
+    out = np.empty_like(scores)
+    assert frozen(X, out=out) is out
+    assert_allclose(out, scores, rtol=0, atol=near)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "transform",
+        "inverse_transform",
+        "reconstruct",
+        "residuals",
+        "squared_residuals",
+        "reconstruction_error",
+        "score",
+        "score_samples",
+    ],
+)
+def test_methods_before_fit_say_so(method):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError, match="fit"):
+        getattr(PCA(2), method)(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("method", ["get_covariance", "get_precision", "n_components_for", "freeze"])
+def test_views_before_fit_say_so(method):
+    with pytest.raises(ValueError, match="fit"):
+        getattr(PCA(2), method)()
