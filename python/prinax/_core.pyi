@@ -9,9 +9,11 @@ _Array: TypeAlias = NDArray[Any]
 _F64: TypeAlias = NDArray[np.float64]
 
 # components (k, d) of x's dtype, explained_variance (k,), explained_variance_ratio (k,), singular_values
-# (k,), mean (d,), scale (d,) or None, noise_variance, total_variance, rank, the solver that ran, sum of the
-# weights.
-_Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, float, int, str, float]
+# (k,), mean (d,), scale (d,) or None, noise_variance, total_variance, rank, the solver that ran, standard
+# deviations of the scores (k,).
+_Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, float, int, str, _F64]
+
+_Whitening: TypeAlias = tuple[_F64, _F64]
 
 __version__: str
 
@@ -107,7 +109,8 @@ def pca_from_covariance(
 
 # --- PCA: the fitted map ------------------------------------------------------------------------------------
 # `components` (k, d) of either dtype; `scale` None = 1, and a scale of 0 (constant column) contributes 0;
-# `variance` = explained variances when whitening, else None. Results have the dtype of the first argument
+# `whitening` = explained variances and the standard deviations of the scores (which stand in where a variance
+# has left the normal numbers) when whitening, else None. Results have the dtype of the first argument
 # (float64 for likelihoods and squared lengths). A fitted array that does not fit the others is refused by its
 # attribute's name ("components_", "mean_", "scale_", "explained_variance_"), for users may edit them.
 
@@ -115,17 +118,17 @@ def pca_from_covariance(
 # aligned, n >= 1, of d columns and finite, and the other arrays are as `fit_pca` made them. Same bits as
 # `project`.
 def project_fast(
-    x: object, mean: object, components: object, scale: object, variance: object
+    x: object, mean: object, components: object, scale: object, whitening: object
 ) -> _Array | None: ...
 
 # (x - mean) / scale @ components' (/ sqrt(variance), 0 where the variance is 0).
 def project(
-    x: _Array, mean: _F64, components: _Array, scale: _F64 | None, variance: _F64 | None
+    x: _Array, mean: _F64, components: _Array, scale: _F64 | None, whitening: _Whitening | None
 ) -> _Array: ...
 
 # (n, d) z (* sqrt(variance)) @ components * scale + mean.
 def back_project(
-    z: _Array, mean: _F64, components: _Array, scale: _F64 | None, variance: _F64 | None
+    z: _Array, mean: _F64, components: _Array, scale: _F64 | None, whitening: _Whitening | None
 ) -> _Array: ...
 
 # (n, d) x_hat: the projection onto the affine subspace, in the units of x; a constant column comes back as

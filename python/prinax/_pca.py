@@ -25,6 +25,7 @@ FITTED = (
     "total_variance_",
     "rank_",
     "solver_",
+    "_deviations",
 )
 
 
@@ -310,8 +311,8 @@ class PCA(GaussianProjection):
         self._set_fitted(state)
         return A
 
-    def _divisor_variance(self) -> Array | None:
-        return self.explained_variance_ if self.whiten else None
+    def _divisors(self) -> tuple[Array, Array] | None:
+        return (self.explained_variance_, self._deviations) if self.whiten else None
 
     # --- the number of components ---------------------------------------------------------------------------
 

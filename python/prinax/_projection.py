@@ -49,7 +49,7 @@ class Projection(Transformer):
         # below.
         if "components_" in fitted and "feature_names_in_" not in fitted and self._container() == "default":
             Z = _core.project_fast(
-                X, fitted["mean_"], fitted["components_"], fitted["scale_"], self._divisor_variance()
+                X, fitted["mean_"], fitted["components_"], fitted["scale_"], self._divisors()
             )
             if Z is not None:
                 return Z
@@ -136,19 +136,22 @@ class Projection(Transformer):
         """
         return _core.reconstruction_error(self._read(X), *self._map())
 
-    def _divisor_variance(self) -> Array | None:
-        """The variances that scores are divided by (as a root), or None."""
+    def _divisors(self) -> tuple[Array, Array] | None:
+        """Variances whose roots divide the scores, with the roots themselves for where the squares leave the
+        range of numbers; or None."""
         return None
 
     def _scores(self, A: Array) -> Array:
         mean, components, scale = self._map()
         return _core.project(A, mean, components, scale, self._whitening())
 
-    def _whitening(self) -> Array | None:
-        variance = self._divisor_variance()
-        if variance is None:
+    def _whitening(self) -> tuple[Array, Array] | None:
+        divisors = self._divisors()
+        if divisors is None:
             return None
-        return _validation.vector(variance, self._n_features_out, type(self).__name__, "explained_variance_")
+        k, by = self._n_features_out, type(self).__name__
+        variance = _validation.vector(divisors[0], k, by, "explained_variance_")
+        return variance, divisors[1] if len(divisors[1]) == k else variance
 
     def _map(self) -> tuple[Array, Array, Array | None]:
         """Mean, components and scale as the core reads them, whatever a user has put in their place."""

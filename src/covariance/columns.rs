@@ -25,8 +25,10 @@ const FLUSH_ROWS: usize = 128;
 pub struct Columns {
     /// Number of rows.
     pub count: usize,
-    /// Column means.
+    /// Column means, rounded to `f64`.
     pub mean: Vec<f64>,
+    /// What their rounding leaves.
+    pub mean_rest: Vec<f64>,
     /// sum_i (x_ij - mean_j)^2 / 4^exponent_j
     pub squares: Vec<f64>,
     /// Binary exponent of each column's unit.
@@ -65,7 +67,7 @@ impl Columns {
             let known = exponents.map(|e| &e[cols.clone()]);
             Ok(Self::of_piece(x.rows_in(rows).columns_in(cols), center, known))
         });
-        let mut all = Self { count: n, mean: Vec::new(), squares: Vec::new(), exponents: Vec::new() };
+        let mut all = Self::empty(n);
         let mut parts = parts.into_iter();
         for _ in &blocks {
             let mut block: Option<Self> = None;
@@ -77,11 +79,16 @@ impl Columns {
             }
             if let Some(block) = block {
                 all.mean.extend(block.mean);
+                all.mean_rest.extend(block.mean_rest);
                 all.squares.extend(block.squares);
                 all.exponents.extend(block.exponents);
             }
         }
         Ok(all)
+    }
+
+    fn empty(count: usize) -> Self {
+        Self { count, mean: Vec::new(), mean_rest: Vec::new(), squares: Vec::new(), exponents: Vec::new() }
     }
 
     /// One chunk of rows, one block of columns.
@@ -105,15 +112,15 @@ impl Columns {
             squares.iter_mut().zip(part.1).for_each(|(t, x)| *t += x.into());
         }
         let rows = n as f64;
-        let mut mean = vec![0.0; d];
+        let (mut mean, mut mean_rest) = (vec![0.0; d], vec![0.0; d]);
         for j in 0..d {
             let offset = sums[j] / rows;
             if center {
                 squares[j] = (squares[j] - sums[j] * offset).max(0.0);
-                mean[j] = pilot[j].into() + offset * 2f64.powi(exponents[j]);
+                (mean[j], mean_rest[j]) = exact_sum(pilot[j].into(), offset * 2f64.powi(exponents[j]));
             }
         }
-        Self { count: n, mean, squares, exponents }
+        Self { count: n, mean, mean_rest, squares, exponents }
     }
 
     /// Adds the rows of `other`: S += S_b + n_a n_b / (n_a + n_b) delta^2, in the larger of the two units.
@@ -123,14 +130,23 @@ impl Columns {
             let exponent = self.exponents[j].max(other.exponents[j]);
             let ours = self.squares[j] * 4f64.powi(self.exponents[j] - exponent);
             let theirs = other.squares[j] * 4f64.powi(other.exponents[j] - exponent);
-            let delta = if center { other.mean[j] - self.mean[j] } else { 0.0 };
+            let rest = other.mean_rest[j] - self.mean_rest[j];
+            let delta = if center { other.mean[j] - self.mean[j] + rest } else { 0.0 };
             let scaled = delta * 2f64.powi(-exponent);
             self.squares[j] = ours + theirs + a * b / (a + b) * scaled * scaled;
-            self.mean[j] += delta * (b / (a + b));
+            let (mean, rest) = exact_sum(self.mean[j], delta * (b / (a + b)) + self.mean_rest[j]);
+            (self.mean[j], self.mean_rest[j]) = (mean, rest);
             self.exponents[j] = exponent;
         }
         self.count += other.count;
     }
+}
+
+/// a + b as its rounded value and what the rounding leaves (Knuth's two-sum).
+fn exact_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let from_b = sum - a;
+    (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
 /// Means below this may come from values whose squares vanish.

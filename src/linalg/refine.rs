@@ -4,7 +4,7 @@
 //! pass over the data, restricted to the small directions, measures them to eps sigma_1.
 
 use super::qr::triangular_factor;
-use super::spectrum::Singular;
+use super::spectrum::{Singular, rank};
 use super::svd::small_svd;
 use crate::error::Result;
 use crate::simd::{Centered, Lane};
@@ -26,13 +26,28 @@ pub fn first_small<T: Lane>(values: &[f64]) -> usize {
     values.iter().position(|&sigma| sigma < floor || sigma == 0.0).unwrap_or(values.len())
 }
 
+/// Living directions below this share of the threshold are measured again together with the large ones. The rounding
+/// eps sigma_1^2 that a large and a small direction share is eps sigma_1^2 / (sigma_i sigma_j) of their lengths:
+/// at the product of both thresholds, 1e-10 in double precision, it would show in whitened data.
+const COUPLED: f64 = 1e-2;
+
 /// Re-measures the small ones of `pairs` (right singular vectors of the centred data, d x k, k <= n): the SVD of
-/// `Xc V` restricted to them, by QR and without squaring. One pass of 2 n d m + 2 n m^2 operations for m directions.
+/// `Xc V` restricted to them, by QR and without squaring. One pass of 2 n d m + 2 n m^2 operations for m directions; a
+/// second one over all k where some live far below the threshold.
 ///
 /// # Errors
 /// [`crate::Error::NoConvergence`], [`crate::Error::Interrupted`].
-pub fn refine<T: Lane>(x: &Centered<T>, mut pairs: Singular, team: &Team) -> Result<Singular> {
+pub fn refine<T: Lane>(x: &Centered<T>, pairs: Singular, team: &Team) -> Result<Singular> {
     let first = first_small::<T>(&pairs.values);
+    let pairs = measured(x, pairs, first, team)?;
+    let living = rank(&pairs.values, x.rows().min(x.cols()), T::EPSILON);
+    let smallest = pairs.values[..living].last().copied().unwrap_or(0.0);
+    let coupled = pairs.values.first().is_some_and(|largest| smallest < COUPLED * threshold::<T>() * largest);
+    if coupled && first > 0 { measured(x, pairs, 0, team) } else { Ok(pairs) }
+}
+
+/// The pairs from `first` on by the SVD of `Xc V` over them.
+fn measured<T: Lane>(x: &Centered<T>, mut pairs: Singular, first: usize, team: &Team) -> Result<Singular> {
     let m = pairs.values.len() - first;
     if m == 0 {
         return Ok(pairs);

@@ -62,6 +62,8 @@ pub struct Pca {
     pub explained_variance_ratio: Vec<f64>,
     /// sigma_j
     pub singular_values: Vec<f64>,
+    /// sigma_j / sqrt(weight - ddof): the standard deviations of the scores, in range where their squares are not.
+    pub deviations: Vec<f64>,
     /// Column means; 0 without centring.
     pub mean: Vec<f64>,
     /// Column standard deviations where the data were divided by them, 0 for constant columns.
@@ -102,7 +104,7 @@ impl Pca {
     pub fn from_moments(moments: &Moments, options: &PcaOptions, team: &Team) -> Result<Self> {
         let rows = usize::try_from(moments.count()).unwrap_or(usize::MAX);
         options.components.check(rows, moments.dim())?;
-        Self::assemble(roads::solve_moments(moments, rows, options, team)?, options, f64::EPSILON)
+        Self::assemble(roads::solve_moments::<f64>(moments, rows, options, team)?, options, f64::EPSILON)
     }
 
     /// The model with a given covariance, whose divisor was `samples - ddof`.
@@ -121,7 +123,7 @@ impl Pca {
     }
 
     fn assemble(solved: Solved, options: &PcaOptions, eps: f64) -> Result<Self> {
-        let Solved { mut pairs, total, complete, exponent, mean, scale, weight, rows, solver } = solved;
+        let Solved { mut pairs, total, complete, exponent, mean, scale, weight, rows, solver, .. } = solved;
         let d = mean.len();
         let p = rows.min(d);
         let divisor = weight - f64::from(options.ddof);
@@ -132,8 +134,10 @@ impl Pca {
         let rank = rank(&pairs.values, p, eps);
         pairs.values[rank..].fill(0.0);
         let variances: Vec<f64> = pairs.values.iter().map(|s| s * s / divisor).collect();
-        let k = options.components.choose(&variances, total / divisor, weight)?;
-        let spread = Spread { total: total / divisor, variances: &variances, complete, rank };
+        // Where all are known their own sum is the total, so that the shares sum to 1.
+        let total = if complete { variances.iter().rev().sum() } else { total / divisor };
+        let k = options.components.choose(&variances, total, weight)?;
+        let spread = Spread { total, variances: &variances, complete, rank };
         let noise = spread.noise(k, d, p as f64 * eps);
         pairs = pairs.truncated(k);
         fix_signs(&mut pairs.vectors, eps);
@@ -143,6 +147,7 @@ impl Pca {
             explained_variance: variances[..k].iter().map(|&v| square(v)).collect(),
             explained_variance_ratio: variances[..k].iter().map(|&v| spread.ratio(v)).collect(),
             singular_values: pairs.values.iter().map(|&s| power::scale(s, exponent)).collect(),
+            deviations: pairs.values.iter().map(|&s| power::scale(s / divisor.sqrt(), exponent)).collect(),
             mean,
             scale,
             noise_variance: square(noise),

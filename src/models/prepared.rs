@@ -16,6 +16,7 @@ pub(super) struct Prepared<'a, T> {
     source: Source<'a, T>,
     /// What is still to be subtracted: nothing where weights have been folded in.
     shift: Vec<f64>,
+    shift_rest: Vec<f64>,
     factor: Option<Vec<f64>>,
     mean: Vec<f64>,
     scale: Option<Vec<f64>>,
@@ -42,8 +43,15 @@ impl<'a, T: Lane> Prepared<'a, T> {
         let d = x.cols();
         let Some(weights) = weights else {
             let columns = Columns::of(x, options.center, team)?;
-            let mean = columns.mean.clone();
-            return Self::of_columns(Source::Borrowed(x), mean.clone(), mean, &columns, x.rows() as f64, options);
+            let shift = [columns.mean.clone(), columns.mean_rest.clone()];
+            return Self::of_columns(
+                Source::Borrowed(x),
+                shift,
+                columns.mean.clone(),
+                &columns,
+                x.rows() as f64,
+                options,
+            );
         };
         check_weights(weights, x.rows())?;
         x.check_finite("X")?;
@@ -51,12 +59,12 @@ impl<'a, T: Lane> Prepared<'a, T> {
         let mean = if options.center { weighted_mean(x, weights, weight) } else { vec![0.0; d] };
         let (data, rows) = fold(x, weights, &mean);
         let columns = Columns::of(MatrixView::new(&data, rows, d)?, false, team)?;
-        Self::of_columns(Source::Weighted { data, rows }, vec![0.0; d], mean, &columns, weight, options)
+        Self::of_columns(Source::Weighted { data, rows }, [vec![0.0; d], vec![0.0; d]], mean, &columns, weight, options)
     }
 
     fn of_columns(
         source: Source<'a, T>,
-        shift: Vec<f64>,
+        [shift, shift_rest]: [Vec<f64>; 2],
         mean: Vec<f64>,
         columns: &Columns,
         weight: f64,
@@ -72,7 +80,17 @@ impl<'a, T: Lane> Prepared<'a, T> {
             let scale: Vec<f64> = (0..mean.len()).map(|j| if alive(j) { deviation(j, divisor) } else { 0.0 }).collect();
             let total = scale.iter().filter(|&&s| s > 0.0).count() as f64 * divisor;
             let factor = Some(inverses(&scale));
-            return Ok(Self { source, shift, factor, mean, scale: Some(scale), exponent: 0, total, weight });
+            return Ok(Self {
+                source,
+                shift,
+                shift_rest,
+                factor,
+                mean,
+                scale: Some(scale),
+                exponent: 0,
+                total,
+                weight,
+            });
         }
         let varying = columns.exponents.iter().zip(&columns.squares).filter(|(_, s)| **s > 0.0);
         let unit = varying.map(|(&e, _)| e).max().unwrap_or(0);
@@ -80,17 +98,18 @@ impl<'a, T: Lane> Prepared<'a, T> {
         let factor = (exponent != 0).then(|| vec![2f64.powi(-exponent); mean.len()]);
         let squares = columns.squares.iter().zip(&columns.exponents);
         let total = squares.map(|(&s, &e)| power::scale(s, 2 * (e - exponent))).sum();
-        Ok(Self { source, shift, factor, mean, scale: None, exponent, total, weight })
+        Ok(Self { source, shift, shift_rest, factor, mean, scale: None, exponent, total, weight })
     }
 
     /// The data again with what `solved` knows, in its unit.
     pub(super) fn known(x: MatrixView<'a, T>, weights: Option<&[f64]>, solved: &Solved) -> Result<Self> {
         let mean = solved.mean.clone();
-        let (source, shift) = match weights {
-            None => (Source::Borrowed(x), mean.clone()),
+        let zeros = || vec![0.0; mean.len()];
+        let (source, shift, shift_rest) = match weights {
+            None => (Source::Borrowed(x), mean.clone(), solved.mean_rest.clone()),
             Some(weights) => {
                 let (data, rows) = fold(x, weights, &mean);
-                (Source::Weighted { data, rows }, vec![0.0; mean.len()])
+                (Source::Weighted { data, rows }, zeros(), zeros())
             }
         };
         let factor = match &solved.scale {
@@ -98,12 +117,12 @@ impl<'a, T: Lane> Prepared<'a, T> {
             None => (solved.exponent != 0).then(|| vec![2f64.powi(-solved.exponent); mean.len()]),
         };
         let (exponent, total, weight) = (solved.exponent, solved.total, solved.weight);
-        Ok(Self { source, shift, factor, mean, scale: solved.scale.clone(), exponent, total, weight })
+        Ok(Self { source, shift, shift_rest, factor, mean, scale: solved.scale.clone(), exponent, total, weight })
     }
 
     /// The prepared rows.
     pub(super) fn centered(&self) -> Centered<'_, T> {
-        Centered::new(self.view(), &self.shift, self.factor.as_deref())
+        Centered::new(self.view(), &self.shift, self.factor.as_deref()).with_rest_of_mean(&self.shift_rest)
     }
 
     fn view(&self) -> MatrixView<'_, T> {
@@ -119,8 +138,8 @@ impl<'a, T: Lane> Prepared<'a, T> {
     /// The pairs found on these rows, with everything a model needs.
     pub(super) fn solved(self, pairs: Singular, complete: bool, solver: Solver) -> Solved {
         let rows = self.view().rows();
-        let Self { mean, scale, exponent, total, weight, .. } = self;
-        Solved { pairs, total, complete, exponent, mean, scale, weight, rows, solver }
+        let Self { mean, shift_rest, scale, exponent, total, weight, .. } = self;
+        Solved { pairs, total, complete, exponent, mean, mean_rest: shift_rest, scale, weight, rows, solver }
     }
 }
 

@@ -25,8 +25,8 @@ pub struct LinearMap<'a, C: Element> {
 }
 
 impl<'a, C: Lane> LinearMap<'a, C> {
-    /// `scale`: standard deviations that the rows are divided by, 0 = left out. `variance`: explained variances when
-    /// whitening.
+    /// `scale`: standard deviations that the rows are divided by, 0 = left out. `whitening`: explained variances and the
+    /// standard deviations of the scores, which stand in where a variance has left the normal numbers.
     ///
     /// # Errors
     /// [`Error::Shape`] naming the fitted attribute that does not fit `components` (k x d).
@@ -34,16 +34,19 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         mean: &'a [f64],
         components: MatrixView<'a, C>,
         scale: Option<&'a [f64]>,
-        variance: Option<&[f64]>,
+        whitening: Option<[&[f64]; 2]>,
     ) -> Result<Self> {
         let fits = |what, found: usize, wanted| {
             if found == wanted { Ok(()) } else { Err(Error::Shape { what, found, wanted }) }
         };
         fits("mean_", mean.len(), components.cols())?;
         fits("scale_", scale.map_or(mean.len(), <[f64]>::len), components.cols())?;
-        fits("explained_variance_", variance.map_or(components.rows(), <[f64]>::len), components.rows())?;
+        for values in whitening.into_iter().flatten() {
+            fits("explained_variance_", values.len(), components.rows())?;
+        }
         let inverse_scale = scale.map(|s| s.iter().map(|&s| if s > 0.0 { 1.0 / s } else { 1.0 }).collect());
-        let deviations = variance.map(|v| v.iter().map(|&v| v.max(0.0).sqrt()).collect());
+        let deviations = whitening
+            .map(|[v, s]| v.iter().zip(s).map(|(&v, &s)| if v.is_normal() { v.max(0.0).sqrt() } else { s }).collect());
         Ok(Self { mean, components, scale, inverse_scale, deviations })
     }
 

@@ -9,7 +9,7 @@ use crate::covariance::{Moments, MomentsOptions};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    lanczos, leading, leading_pays, randomized, refine, singular,
+    first_small, lanczos, leading, leading_pays, randomized, refine, singular,
 };
 use crate::matrix::MatrixView;
 use crate::simd::{Centered, Lane};
@@ -25,6 +25,8 @@ pub(super) struct Solved {
     pub(super) complete: bool,
     pub(super) exponent: i32,
     pub(super) mean: Vec<f64>,
+    /// What rounding the mean to `f64` leaves of it.
+    pub(super) mean_rest: Vec<f64>,
     pub(super) scale: Option<Vec<f64>>,
     pub(super) weight: f64,
     pub(super) rows: usize,
@@ -51,16 +53,14 @@ pub(super) fn solve<T: Lane>(
     if solver == Solver::Covariance {
         let moments = Moments::of(x, &MomentsOptions { center: options.center, weights }, team)?;
         let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
-        let solved = solve_moments(&moments, rows, options, team)?;
+        let solved = solve_moments::<T>(&moments, rows, options, team)?;
         return refined(x, weights, solved, team);
     }
     let prepared = Prepared::new(x, weights, options, team)?;
     let rows = prepared.centered();
     let (pairs, complete) = match solver {
         Solver::Full => (singular(&rows, team)?, true),
-        Solver::Gram => {
-            (dual_pca::gram_pairs(&rows, options, team)?, wanted(options, rows.rows().min(rows.cols())).is_none())
-        }
+        Solver::Gram => dual_pca::gram_pairs(&rows, options, team)?,
         _ => growing(&rows, prepared.total, solver, options, team)?,
     };
     Ok(prepared.solved(pairs, complete, solver))
@@ -72,8 +72,14 @@ pub(super) fn wanted(options: &PcaOptions, dim: usize) -> Option<usize> {
 }
 
 /// The road over moments that are at hand.
-pub(super) fn solve_moments(moments: &Moments, rows: usize, options: &PcaOptions, team: &Team) -> Result<Solved> {
-    let mean = moments.mean();
+pub(super) fn solve_moments<T: Lane>(
+    moments: &Moments,
+    rows: usize,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Solved> {
+    let (mean, mean_rest) = moments.mean_parts();
+    let (mean, mean_rest) = (mean.to_vec(), mean_rest.to_vec());
     let ddof = f64::from(options.ddof);
     if moments.weight() <= ddof {
         return Err(Error::TooFew { what: "X", found: rows, wanted: options.ddof as usize + 1 });
@@ -88,13 +94,14 @@ pub(super) fn solve_moments(moments: &Moments, rows: usize, options: &PcaOptions
         (scatter.matrix, scatter.exponent / 2, None)
     };
     let total = matrix.trace();
-    let (pairs, complete) = of_scatter(&matrix, options, team)?;
+    let (pairs, complete) = of_scatter::<T>(&matrix, options, team)?;
     Ok(Solved {
         pairs,
         total,
         complete,
         exponent,
         mean,
+        mean_rest,
         scale,
         weight: moments.weight(),
         rows,
@@ -126,14 +133,15 @@ pub(super) fn solve_covariance(
         let found = format!("an eigenvalue of {:e} beside a largest of {:e}", least / divisor, largest / divisor);
         return Err(Error::value("covariance", found, "positive semidefinite"));
     }
-    let (total, pairs) = (matrix.trace(), singular_of(all));
-    let weight = samples as f64;
+    let (total, pairs) = (matrix.trace(), singular_pairs(all));
+    let (weight, mean_rest) = (samples as f64, vec![0.0; mean.len()]);
     Ok(Solved {
         pairs,
         total,
         complete: true,
         exponent: 0,
         mean,
+        mean_rest,
         scale,
         weight,
         rows: samples,
@@ -145,12 +153,17 @@ pub(super) fn solve_covariance(
 const NEGATIVE_SLACK: f64 = 100.0;
 
 /// Eigenpairs of a d x d scatter as singular pairs; whether they are all.
-fn of_scatter(matrix: &DMatrix<f64>, options: &PcaOptions, team: &Team) -> Result<(Singular, bool)> {
-    let dim = matrix.nrows();
-    let Some(k) = wanted(options, dim) else {
-        return Ok((singular_of(eigh(matrix, team)?), true));
-    };
-    Ok((singular_of(leading_pairs_of(matrix, k, options, team)?), false))
+///
+/// Where a direction asked for is too small to be told from the rounding of the largest, all are computed: measuring
+/// again can then find the right ones among the small.
+fn of_scatter<T: Lane>(matrix: &DMatrix<f64>, options: &PcaOptions, team: &Team) -> Result<(Singular, bool)> {
+    if let Some(k) = wanted(options, matrix.nrows()) {
+        let found = singular_pairs(leading_pairs_of(matrix, k, options, team)?);
+        if first_small::<T>(&found.values) == k {
+            return Ok((found, false));
+        }
+    }
+    Ok((singular_pairs(eigh(matrix, team)?), true))
 }
 
 /// The `k` leading eigenpairs of a matrix at hand, each good for the digits of its root.
@@ -170,9 +183,12 @@ fn resolved(found: &Eigen, tol: f64) -> bool {
 }
 
 /// sigma = sqrt(lambda), what is negative by rounding counted as 0.
-pub(super) fn singular_of(found: Eigen) -> Singular {
-    let values = found.values.iter().map(|v| v.max(0.0).sqrt()).collect();
-    Singular { values, vectors: found.vectors }
+pub(super) fn singular_values_of(found: &Eigen) -> Vec<f64> {
+    found.values.iter().map(|v| v.max(0.0).sqrt()).collect()
+}
+
+fn singular_pairs(found: Eigen) -> Singular {
+    Singular { values: singular_values_of(&found), vectors: found.vectors }
 }
 
 /// Measures the small directions of the covariance road again on the data.
@@ -224,12 +240,12 @@ fn iterate<T: Lane>(
 ) -> Result<(Singular, bool)> {
     let p = rows.rows().min(rows.cols());
     if rows.rows() < rows.cols() {
-        return Ok((dual_pca::leading_pairs(rows, k, solver, options, team)?, k == p));
+        return dual_pca::leading_pairs(rows, k, solver, options, team);
     }
     let operator = ScatterOf::new(rows);
     let found = pairs_of(&operator, k, solver, tolerance::<T>(options.tol), options, team)?;
     match found {
-        Some(found) => Ok((refine(rows, singular_of(found), team)?, k == p)),
+        Some(found) => Ok((refine(rows, singular_pairs(found), team)?, k == p)),
         None => Ok((singular(rows, team)?, true)),
     }
 }

@@ -28,7 +28,7 @@ type Fit<'py> = (
     f64,
     usize,
     &'static str,
-    f64,
+    Bound<'py, PyArray1<f64>>,
 );
 
 impl<'py> FromPyObject<'_, 'py> for Components {
@@ -82,7 +82,7 @@ fn fit_tuple<'py>(py: Python<'py>, fit: models::Pca, like: Option<&Matrix<'py>>)
         fit.total_variance,
         fit.rank,
         fit.solver.name(),
-        fit.weight,
+        vector(py, fit.deviations),
     ))
 }
 
@@ -172,11 +172,14 @@ pub(super) fn pca_from_covariance<'py>(
 
 /// Binds `$map` to the linear model of fitted arrays, whichever the dtype of the components.
 macro_rules! with_map {
-    (($mean:expr, $components:expr, $scale:expr, $variance:expr), $map:ident => $body:expr) => {{
+    (($mean:expr, $components:expr, $scale:expr, $whitening:expr), $map:ident => $body:expr) => {{
         let scale = $scale.as_ref().map(|s| s.as_slice()).transpose()?;
-        let variance = $variance.map(|v: &Vector| v.as_slice()).transpose()?;
+        let whitening = match $whitening {
+            Some((variance, deviations)) => Some([Vector::as_slice(variance)?, Vector::as_slice(deviations)?]),
+            None => None,
+        };
         with_view!(&$components, components => {
-            let $map = LinearMap::new($mean.as_slice()?, components, scale, variance)?;
+            let $map = LinearMap::new($mean.as_slice()?, components, scale, whitening)?;
             $body
         })
     }};
@@ -184,15 +187,15 @@ macro_rules! with_map {
 
 /// Scores of the plain case in one crossing, every check included; None for anything else, for the caller to look at.
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale, variance))]
+#[pyo3(signature = (x, mean, components, scale, whitening))]
 pub(super) fn project_fast<'py>(
     x: &Bound<'py, PyAny>,
     mean: &Bound<'py, PyAny>,
     components: &Bound<'py, PyAny>,
     scale: &Bound<'py, PyAny>,
-    variance: &Bound<'py, PyAny>,
+    whitening: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let arrays = [mean, scale, variance];
+    let arrays = [mean, scale, whitening];
     match plain_scores::<f64>(x, components, arrays)? {
         Some(scores) => Ok(Some(scores)),
         None => plain_scores::<f32>(x, components, arrays),
@@ -202,15 +205,19 @@ pub(super) fn project_fast<'py>(
 fn plain_scores<'py, T: Lane + numpy::Element>(
     x: &Bound<'py, PyAny>,
     components: &Bound<'py, PyAny>,
-    [mean, scale, variance]: [&Bound<'py, PyAny>; 3],
+    [mean, scale, whitening]: [&Bound<'py, PyAny>; 3],
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (Some(rows), Some(lines)) = (plain_matrix::<T>(x), plain_matrix::<T>(components)) else { return Ok(None) };
-    let (Some(mean), Some(scale), Some(variance)) =
-        (plain_vector(mean), plain_vector_or_none(scale), plain_vector_or_none(variance))
-    else {
-        return Ok(None);
+    let (Some(mean), Some(scale)) = (plain_vector(mean), plain_vector_or_none(scale)) else { return Ok(None) };
+    let pair: Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = whitening.extract()?;
+    let whitening = match &pair {
+        Some((variance, deviations)) => match (plain_vector(variance), plain_vector(deviations)) {
+            (Some(variance), Some(deviations)) => Some([variance, deviations]),
+            _ => return Ok(None),
+        },
+        None => None,
     };
-    let Ok(map) = LinearMap::new(mean, lines, scale, variance) else { return Ok(None) };
+    let Ok(map) = LinearMap::new(mean, lines, scale, whitening) else { return Ok(None) };
     let (n, k) = (rows.rows(), map.k());
     if n == 0 || k == 0 || rows.cols() != map.d() {
         return Ok(None);
@@ -221,34 +228,34 @@ fn plain_scores<'py, T: Lane + numpy::Element>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale, variance))]
+#[pyo3(signature = (x, mean, components, scale, whitening))]
 pub(super) fn project<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
     mean: Vector<'py>,
     components: Matrix<'py>,
     scale: Option<Vector<'py>>,
-    variance: Option<Vector<'py>>,
+    whitening: Option<(Vector<'py>, Vector<'py>)>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, components, scale, variance.as_ref()), map => with_view!(&x, rows => {
+    with_map!((mean, components, scale, whitening.as_ref().map(|(v, s)| (v, s))), map => with_view!(&x, rows => {
         let work = |out: &mut [_]| compute(py, flops(n, d, k), |team| map.project(rows, out, team));
         Ok(filled(py, [n, k], work)?.into_any())
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (z, mean, components, scale, variance))]
+#[pyo3(signature = (z, mean, components, scale, whitening))]
 pub(super) fn back_project<'py>(
     py: Python<'py>,
     z: Matrix<'py>,
     mean: Vector<'py>,
     components: Matrix<'py>,
     scale: Option<Vector<'py>>,
-    variance: Option<Vector<'py>>,
+    whitening: Option<(Vector<'py>, Vector<'py>)>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (n, (k, d)) = (z.shape().0, components.shape());
-    with_map!((mean, components, scale, variance.as_ref()), map => with_view!(&z, scores => {
+    with_map!((mean, components, scale, whitening.as_ref().map(|(v, s)| (v, s))), map => with_view!(&z, scores => {
         let work = |out: &mut [_]| compute(py, flops(n, d, k), |team| map.back_project(scores, out, team));
         Ok(filled(py, [n, d], work)?.into_any())
     }))

@@ -15,11 +15,13 @@ use std::ops::Range;
 pub struct Centered<'a, T: Clone> {
     x: MatrixView<'a, T>,
     mean: &'a [f64],
+    rest: &'a [f64],
     factor: Option<&'a [f64]>,
     parts: Parts<'a, T>,
 }
 
-/// Mean and factor in the element type: `mean = high + low` to twice its precision (`low` is empty for `f64`).
+/// Mean and factor in the element type: `mean = high + low` to twice its precision (`low` is empty where
+/// it is zero).
 #[derive(Clone, Debug)]
 struct Parts<'a, T: Clone> {
     high: Cow<'a, [T]>,
@@ -28,10 +30,14 @@ struct Parts<'a, T: Clone> {
 }
 
 impl<'a, T: Lane> Parts<'a, T> {
-    fn new(mean: &'a [f64], factor: &'a [f64]) -> Self {
+    fn new(mean: &'a [f64], rest: &[f64], factor: &'a [f64]) -> Self {
         let high: Cow<[T]> = narrowed(mean);
-        let low =
-            if T::DOUBLE { Vec::new() } else { mean.iter().zip(&*high).map(|(&m, &h)| T::of(m - h.into())).collect() };
+        let rest_at = |j: usize| rest.get(j).copied().unwrap_or(0.0);
+        let low = if T::DOUBLE && rest.is_empty() {
+            Vec::new()
+        } else {
+            mean.iter().zip(&*high).enumerate().map(|(j, (&m, &h))| T::of(m - h.into() + rest_at(j))).collect()
+        };
         Self { high, low, factor: narrowed(factor) }
     }
 }
@@ -49,7 +55,14 @@ impl<'a, T: Lane> Centered<'a, T> {
     #[must_use]
     pub fn new(x: MatrixView<'a, T>, mean: &'a [f64], factor: Option<&'a [f64]>) -> Self {
         debug_assert!(mean.len() == x.cols() && factor.is_none_or(|f| f.len() == x.cols()));
-        Self { x, mean, factor, parts: Parts::new(mean, factor.unwrap_or_default()) }
+        Self { x, mean, rest: &[], factor, parts: Parts::new(mean, &[], factor.unwrap_or_default()) }
+    }
+
+    /// The same with `mean + rest` subtracted: what a mean rounded to `f64` leaves, for data far from zero.
+    #[must_use]
+    pub fn with_rest_of_mean(self, rest: &'a [f64]) -> Self {
+        debug_assert_eq!(rest.len(), self.mean.len());
+        Self { rest, parts: Parts::new(self.mean, rest, self.factor.unwrap_or_default()), ..self }
     }
 
     /// Number of rows.
@@ -82,7 +95,7 @@ impl<'a, T: Lane> Centered<'a, T> {
         self.factor
     }
 
-    /// High and low part of the mean in the element type (the low part of `f64` is zero, given as an empty slice).
+    /// High and low part of the mean in the element type (the low part is empty where it is zero).
     #[must_use]
     pub fn mean_parts(&self) -> (&[T], &[T]) {
         (&self.parts.high, &self.parts.low)
@@ -112,6 +125,7 @@ impl<'a, T: Lane> Centered<'a, T> {
                 None => line.iter_mut().enumerate().for_each(|(j, out)| *out = self.x.at(i, j)),
             }
             line.iter_mut().zip(self.mean).for_each(|(x, m)| *x -= m);
+            line.iter_mut().zip(self.rest).for_each(|(x, m)| *x -= m);
             if let Some(factor) = self.factor {
                 line.iter_mut().zip(factor).for_each(|(x, f)| *x *= f);
             }
