@@ -17,11 +17,14 @@
 //!
 //! ## Rooms
 //!
-//! `error`, `matrix`, `threads` < [`simd`] < [`covariance`], [`linalg`] < [`models`] < `python`. A room
-//! uses what stands before it, never after it, never beside it. Only `python` (feature `python`) knows PyO3 and NumPy.
+//! `error`, `matrix`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
+//! < `python`. A room uses what stands before it, never after it, never beside it. Only `python` (feature `python`)
+//! knows PyO3 and NumPy.
 
 pub mod covariance;
 pub mod error;
+pub mod hsic;
+pub mod kernel;
 pub mod linalg;
 pub mod matrix;
 pub mod models;

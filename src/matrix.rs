@@ -5,7 +5,11 @@
 
 use crate::error::{Error, Result};
 use bytemuck::Pod;
+use std::hint::black_box;
 use std::ops::Range;
+
+/// Rows copied at a time where they are not contiguous.
+const COPIED: usize = 64;
 
 /// `f32` or `f64`.
 pub trait Element: Pod + Send + Sync + PartialOrd + std::fmt::Debug + Into<f64> + 'static {
@@ -124,6 +128,12 @@ impl<'a, T: Element> MatrixView<'a, T> {
         Self { data, cols: range.len(), ..*self }
     }
 
+    /// Every `step`-th row, from the first on.
+    #[must_use]
+    pub fn every(&self, step: usize) -> Self {
+        Self { rows: self.rows.div_ceil(step), row_stride: self.row_stride * step, ..*self }
+    }
+
     /// The same memory with rows and columns exchanged.
     #[must_use]
     pub fn transpose(&self) -> Self {
@@ -179,6 +189,21 @@ impl<'a, T: Element> MatrixView<'a, T> {
         }
     }
 
+    /// `visit` of every row in order, as a slice.
+    pub fn each_row(&self, mut visit: impl FnMut(&[T])) {
+        let (n, d) = (self.rows, self.cols);
+        if self.has_contiguous_rows() {
+            return (0..n).filter_map(|i| self.row(i)).for_each(visit);
+        }
+        let mut panel = vec![T::of(0.0); n.min(COPIED) * d];
+        for start in (0..n).step_by(COPIED) {
+            let rows = start..n.min(start + COPIED);
+            let panel = &mut panel[..rows.len() * d];
+            self.copy_rows(rows, panel);
+            panel.chunks_exact(d).for_each(&mut visit);
+        }
+    }
+
     /// Refuses NaN and infinities, and tells which of them was found.
     ///
     /// # Errors
@@ -200,12 +225,13 @@ impl<'a, T: Element> MatrixView<'a, T> {
 ///
 /// # Errors
 /// [`Error::Memory`].
-pub fn zeros(len: usize, what: &'static str) -> Result<Vec<f64>> {
-    let mut buffer = Vec::new();
-    let bytes = len as u128 * size_of::<f64>() as u128;
-    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
-    buffer.resize(len, 0.0);
-    Ok(buffer)
+pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    // Asked first, because `vec!` ends the process when it is refused; `vec!` then takes pages that are zero already.
+    let mut asked: Vec<T> = Vec::new();
+    let bytes = len as u128 * size_of::<T>() as u128;
+    asked.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
+    drop(black_box(asked));
+    Ok(vec![T::of(0.0); len])
 }
 
 /// Number of elements between the first and the last entry, both included; `None` when it overflows.

@@ -1,0 +1,199 @@
+//! One side of the criterion: rows with a kernel, or a kernel matrix, as blocks of `f64`.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units};
+use crate::matrix::{Element, MatrixView};
+use crate::simd::pairs::{Group, strip};
+use crate::simd::{Aligned, run};
+use crate::threads::Team;
+use pulp::{Simd, WithSimd};
+
+/// What is observed of the n samples on one side.
+#[derive(Clone, Copy, Debug)]
+pub enum Sample<'a, T> {
+    /// n x d rows (labels: one column of codes) and the kernel that compares them.
+    Rows(MatrixView<'a, T>, Kernel<Gamma>),
+    /// The n x n kernel matrix itself, symmetric.
+    Precomputed(MatrixView<'a, T>),
+}
+
+/// Rows (evenly spaced) from whose pairs the pilot constant of a kernel is read.
+const PILOT_ROWS: usize = 48;
+
+/// Largest difference between K_ij and K_ji, in units of eps max|K|, that passes for rounding: that of an inner product
+/// of a few hundred thousand terms.
+const ASYMMETRY: f64 = 1e3;
+
+/// Rows and columns of a square in which a matrix is compared with its transpose: both halves stay in the first cache.
+const SQUARE: usize = 32;
+
+/// A kernel on the n samples, ready to be read block by block, and a value amid its own.
+pub(super) struct Source<'a> {
+    blocks: Blocks<'a>,
+    pilot: f64,
+}
+
+enum Blocks<'a> {
+    Tiles(Box<Tiles<f64>>),
+    /// A matrix of either element type: the passes over pairs are compiled once.
+    Given(Box<dyn CopyBlocks + Sync + 'a>),
+}
+
+/// A stored matrix as blocks of `f64`.
+trait CopyBlocks {
+    fn copy_blocks(&self, group: &Group, blocks: &mut [f64]);
+}
+
+impl<T: Element> Sample<'_, T> {
+    /// Number of samples.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rows(x, _) | Self::Precomputed(x) => x.rows(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Settles gamma, packs the rows or checks the matrix, and finds the pilot constant.
+    pub(super) fn of<T: Element>(sample: &Sample<'a, T>, what: &'static str, team: &Team) -> Result<Self> {
+        match *sample {
+            Sample::Rows(x, kernel) => {
+                let extent = Extent::of(x, what)?;
+                let kernel = match kernel.resolve(x, what, team)? {
+                    // H removes the mean anyway; removed here, it costs no digits.
+                    Kernel::Linear { .. } => Kernel::Linear { centered: true },
+                    other => other,
+                };
+                let few = x.every(x.rows().div_ceil(PILOT_ROWS));
+                let pilot = run(Pilot { tiles: &Tiles::square(few, &kernel, &extent, Units::Own) });
+                Ok(Self { blocks: Blocks::Tiles(Box::new(Tiles::square(x, &kernel, &extent, Units::Own))), pilot })
+            }
+            Sample::Precomputed(matrix) => {
+                check_symmetric(matrix, what)?;
+                let step = matrix.rows().div_ceil(PILOT_ROWS).max(1);
+                let at: Vec<usize> = (0..matrix.rows()).step_by(step).collect();
+                let pairs = at.iter().flat_map(|&i| at.iter().filter(move |&&j| j > i).map(move |&j| matrix.at(i, j)));
+                Ok(Self { pilot: mean(pairs), blocks: Blocks::Given(Box::new(matrix)) })
+            }
+        }
+    }
+
+    /// Strips on each side of a group.
+    pub(super) fn group(&self) -> usize {
+        match &self.blocks {
+            Blocks::Tiles(tiles) => tiles.rows().group(),
+            Blocks::Given(_) => 1,
+        }
+    }
+
+    /// A value amid those of the kernel.
+    pub(super) fn pilot(&self) -> f64 {
+        self.pilot
+    }
+
+    /// Values are in units of 2^exponent.
+    pub(super) fn exponent(&self) -> i32 {
+        match &self.blocks {
+            Blocks::Tiles(tiles) => tiles.exponent(),
+            Blocks::Given(_) => 0,
+        }
+    }
+
+    /// The kernel values of a group of blocks, in the order of [`Group::blocks`]; padding holds finite numbers in the
+    /// columns and anything in the rows.
+    #[inline(always)]
+    pub(super) fn fill<S: Simd>(&self, simd: S, group: &Group, blocks: &mut [f64]) {
+        match &self.blocks {
+            Blocks::Tiles(tiles) => tiles.fill(simd, group, blocks),
+            Blocks::Given(matrix) => matrix.copy_blocks(group, blocks),
+        }
+    }
+}
+
+impl<T: Element> CopyBlocks for MatrixView<'_, T> {
+    fn copy_blocks(&self, group: &Group, blocks: &mut [f64]) {
+        let (n, size) = (self.rows(), strip::<f64>());
+        for ((a, b), block) in group.blocks().zip(blocks.chunks_exact_mut(size * size)) {
+            let cols = b * size..n.min((b + 1) * size);
+            for (i, line) in (a * size..n).zip(block.chunks_exact_mut(size)) {
+                line.fill(0.0);
+                match self.row(i).and_then(|row| row.get(cols.clone())) {
+                    Some(row) => line.iter_mut().zip(row).for_each(|(out, &k)| *out = k.into()),
+                    None => line.iter_mut().zip(cols.clone()).for_each(|(out, j)| *out = self.at(i, j)),
+                }
+            }
+        }
+    }
+}
+
+/// Square, finite and symmetric to rounding, or an error that says what it is instead.
+fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
+    let n = k.rows();
+    if k.cols() != n {
+        let found = format!("an array of shape ({n}, {})", k.cols());
+        return Err(Error::value(what, found, "a square matrix when its kernel is \"precomputed\""));
+    }
+    let (mut largest, mut off, mut at, mut finite) = (0.0f64, 0.0f64, (0, 0), true);
+    for (a, b) in (0..n).step_by(SQUARE).flat_map(|a| (a..n).step_by(SQUARE).map(move |b| (a, b))) {
+        for (i, j) in (a..n.min(a + SQUARE)).flat_map(|i| (b..n.min(b + SQUARE)).map(move |j| (i, j))) {
+            let (upper, lower) = (k.at(i, j), k.at(j, i));
+            largest = largest.max(upper.abs()).max(lower.abs());
+            finite &= upper.is_finite() && lower.is_finite();
+            if (upper - lower).abs() > off {
+                (off, at) = ((upper - lower).abs(), (i, j));
+            }
+        }
+    }
+    if !finite {
+        k.check_finite(what)?;
+    }
+    if off > ASYMMETRY * T::EPSILON * largest {
+        let (i, j) = at;
+        let found = format!("entries ({i}, {j}) = {} and ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
+        return Err(Error::value(what, found, "a symmetric matrix when its kernel is \"precomputed\""));
+    }
+    Ok(())
+}
+
+/// The mean, about the first value: that of equal values is this value.
+fn mean(mut values: impl Iterator<Item = f64>) -> f64 {
+    let Some(first) = values.next() else { return 0.0 };
+    let (mut count, mut sum) = (1.0, 0.0);
+    for value in values {
+        count += 1.0;
+        sum += value - first;
+    }
+    first + sum / count
+}
+
+/// The mean of the kernel over pairs i < j.
+struct Pilot<'a> {
+    tiles: &'a Tiles<f64>,
+}
+
+impl WithSimd for Pilot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (points, size) = (self.tiles.rows(), strip::<f64>());
+        let strips = points.strips();
+        let group = Group { rows: 0..strips, cols: 0..strips, upper: true };
+        let mut blocks = Aligned::zeros(group.blocks().count() * size * size);
+        self.tiles.fill(simd, &group, &mut blocks);
+        mean(group.blocks().zip(blocks.chunks_exact(size * size)).flat_map(|((a, b), block)| {
+            let rows = block.chunks_exact(size).enumerate().take(points.rows_in(a));
+            rows.flat_map(move |(i, row)| {
+                let from = if a == b { i + 1 } else { 0 };
+                row.get(from..points.rows_in(b)).unwrap_or_default().iter().copied()
+            })
+        }))
+    }
+}

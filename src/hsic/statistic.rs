@@ -1,0 +1,279 @@
+//! The statistic from sums over pairs, and its normalised form (CKA).
+
+use super::features::{Features, feature_sums};
+use super::source::{Sample, Source};
+use crate::error::{Error, Result};
+use crate::kernel::PARTS;
+use crate::matrix::Element;
+use crate::power;
+use crate::simd::pairs::{Group, strip};
+use crate::simd::{Aligned, run};
+use crate::threads::Team;
+use pulp::{Simd, WithSimd};
+
+/// Which estimate of the criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// tr(K H L H) / (n - 1)^2; n >= 2; positive under independence too.
+    Biased,
+    /// Song et al. (2012); n >= 4; 0 on average under independence.
+    Unbiased,
+}
+
+impl Estimator {
+    fn rows_needed(self) -> usize {
+        match self {
+            Self::Biased => 2,
+            Self::Unbiased => 4,
+        }
+    }
+
+    /// Refuses samples of different or insufficient sizes.
+    pub(super) fn check<T: Element, U: Element>(self, x: &Sample<T>, y: &Sample<U>) -> Result<()> {
+        let (n, wanted) = (x.len(), self.rows_needed());
+        if y.len() != n {
+            return Err(Error::Shape { what: "Y", found: y.len(), wanted: n });
+        }
+        if n < wanted {
+            return Err(Error::TooFew { what: "X", found: n, wanted });
+        }
+        Ok(())
+    }
+}
+
+/// The Hilbert-Schmidt independence criterion of two samples; see the page of this module for the formulas.
+///
+/// Zero proves independence only in the population, and for characteristic kernels (rbf, laplacian). Time O(n^2 d),
+/// memory O(n d); linear and delta kernels: O(n d_x d_y), by feature columns and class sums, where that is less.
+///
+/// # Errors
+/// [`Error::Shape`], [`Error::TooFew`], [`Error::NotFinite`], [`Error::Value`] for parameters, [`Error::Interrupted`].
+///
+/// Reference: Gretton, Bousquet, Smola, Schoelkopf (2005); Song, Smola, Gretton, Bedo, Borgwardt (2012).
+pub fn hsic<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Estimator, team: &Team) -> Result<f64> {
+    let sums = sums(x, y, estimator, false, team)?;
+    finite(power::scale(sums.cross(estimator), sums.exponents.0 + sums.exponents.1))
+}
+
+/// Centred kernel alignment, `HSIC_xy / sqrt(HSIC_xx HSIC_yy)`: 1 for equal kernels, 0 when a side is constant.
+///
+/// # Errors
+/// As [`hsic`].
+///
+/// Reference: Cortes, Mohri, Rostamizadeh (2012); Kornblith, Norouzi, Lee, Hinton (2019).
+pub fn cka<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Estimator, team: &Team) -> Result<f64> {
+    let sums = sums(x, y, estimator, true, team)?;
+    let (own_x, own_y) = sums.own(estimator);
+    if own_x <= 0.0 || own_y <= 0.0 {
+        return finite(own_x + own_y).map(|_| 0.0);
+    }
+    finite(sums.cross(estimator) / own_x.sqrt() / own_y.sqrt())
+}
+
+fn finite(x: f64) -> Result<f64> {
+    if x.is_nan() {
+        return Err(Error::value("the kernel", "values beyond the range of float64", "finite on this data"));
+    }
+    Ok(x)
+}
+
+/// Everything the estimators need, of kernels with a constant removed.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Sum of k_ij l_ij over i != j.
+    pub(super) cross: f64,
+    /// Sums of k_ij^2 and of l_ij^2 over i != j.
+    pub(super) squares: (f64, f64),
+    /// Row sums over j != i.
+    pub(super) rows: (Vec<f64>, Vec<f64>),
+    /// Diagonals.
+    pub(super) diagonals: (Vec<f64>, Vec<f64>),
+    /// True kernels are 2^exponent times as large.
+    pub(super) exponents: (i32, i32),
+}
+
+impl Sums {
+    /// The statistic of the two sides.
+    pub(super) fn cross(&self, estimator: Estimator) -> f64 {
+        let ((k, l), (d, e)) = (&self.rows, &self.diagonals);
+        estimate(estimator, self.cross, (k, d), (l, e))
+    }
+
+    /// The statistics of each side with itself.
+    pub(super) fn own(&self, estimator: Estimator) -> (f64, f64) {
+        let ((k, l), (d, e)) = (&self.rows, &self.diagonals);
+        let own_x = estimate(estimator, self.squares.0, (k, d), (k, d));
+        (own_x, estimate(estimator, self.squares.1, (l, e), (l, e)))
+    }
+}
+
+/// The estimate from the sum of products over i != j, and each side's row sums (j != i) and diagonal.
+fn estimate(estimator: Estimator, products: f64, x: (&[f64], &[f64]), y: (&[f64], &[f64])) -> f64 {
+    let n = x.0.len() as f64;
+    let (mut total, mut dot, mut sum_x, mut sum_y) = (products, 0.0, 0.0, 0.0);
+    for ((k, d), (l, e)) in x.0.iter().zip(x.1).zip(y.0.iter().zip(y.1)) {
+        let (k, l) = match estimator {
+            Estimator::Biased => (k + d, l + e),
+            Estimator::Unbiased => (*k, *l),
+        };
+        total += if estimator == Estimator::Biased { d * e } else { 0.0 };
+        dot += k * l;
+        sum_x += k;
+        sum_y += l;
+    }
+    match estimator {
+        Estimator::Biased => (total - 2.0 / n * dot + sum_x * sum_y / (n * n)) / ((n - 1.0) * (n - 1.0)),
+        Estimator::Unbiased => {
+            let grand = sum_x * sum_y / ((n - 1.0) * (n - 2.0));
+            (total + grand - 2.0 / (n - 2.0) * dot) / (n * (n - 3.0))
+        }
+    }
+}
+
+/// The sums by the cheapest road; `own`: those of each side with itself are wanted too.
+fn sums<T: Element, U: Element>(
+    x: &Sample<T>,
+    y: &Sample<U>,
+    estimator: Estimator,
+    own: bool,
+    team: &Team,
+) -> Result<Sums> {
+    estimator.check(x, y)?;
+    if Features::cheaper(x, y, own)
+        && let (Some(x), Some(y)) = (Features::of(x, "X")?, Features::of(y, "Y")?)
+    {
+        return feature_sums(&x, &y, own, team);
+    }
+    pair_sums(&Source::of(x, "X", team)?, &Source::of(y, "Y", team)?, x.len(), team)
+}
+
+/// The sums in one pass over the pairs.
+pub(super) fn pair_sums(x: &Source, y: &Source, n: usize, team: &Team) -> Result<Sums> {
+    let parts = team.map((0..PARTS).collect(), |part| {
+        team.check()?;
+        Ok(run(Pass { x, y, n, part }))
+    });
+    let zeros = || (vec![0.0; n], vec![0.0; n]);
+    let mut total = Sums { rows: zeros(), diagonals: zeros(), ..Sums::default() };
+    for part in parts {
+        let part: Sums = part?;
+        total.cross += part.cross;
+        total.squares.0 += part.squares.0;
+        total.squares.1 += part.squares.1;
+        add(&mut total.rows.0, &part.rows.0);
+        add(&mut total.rows.1, &part.rows.1);
+        add(&mut total.diagonals.0, &part.diagonals.0);
+        add(&mut total.diagonals.1, &part.diagonals.1);
+    }
+    total.exponents = (x.exponent(), y.exponent());
+    Ok(total)
+}
+
+fn add(total: &mut [f64], part: &[f64]) {
+    total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+}
+
+/// One part of the pass.
+struct Pass<'a, 'b> {
+    x: &'a Source<'b>,
+    y: &'a Source<'b>,
+    n: usize,
+    part: usize,
+}
+
+impl WithSimd for Pass<'_, '_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Sums {
+        let Self { x, y, n, part } = self;
+        let size = strip::<f64>();
+        let strips = n.div_ceil(size);
+        let together = x.group().max(y.group());
+        let area = together * together * size * size;
+        let (mut k, mut l) = (Aligned::zeros(area), Aligned::zeros(area));
+        let padded = || vec![0.0; strips * size];
+        let mut sums = Sums { rows: (padded(), padded()), diagonals: (padded(), padded()), ..Sums::default() };
+        for group in Group::triangle(strips, together, part, PARTS) {
+            x.fill(simd, &group, &mut k);
+            y.fill(simd, &group, &mut l);
+            let blocks = k.chunks_exact_mut(size * size).zip(l.chunks_exact_mut(size * size));
+            for (block, (k, l)) in group.blocks().zip(blocks) {
+                let place = Place::of(n, block);
+                sums.prepare(&place, (k, l), (x.pilot(), y.pilot()));
+                sums.add(simd, &place, (k, l), (x.pilot(), y.pilot()));
+            }
+        }
+        sums
+    }
+}
+
+/// Where a block lies: its first row and column, and how many of them are not padding.
+pub(super) struct Place {
+    pub(super) at: (usize, usize),
+    pub(super) height: usize,
+    pub(super) width: usize,
+}
+
+impl Place {
+    /// The place of block (a, b) among `n` samples.
+    pub(super) fn of(n: usize, (a, b): (usize, usize)) -> Self {
+        let size = strip::<f64>();
+        Self { at: (a * size, b * size), height: size.min(n - a * size), width: size.min(n - b * size) }
+    }
+}
+
+impl Sums {
+    /// Takes the diagonal out of a block, and fills its padding with the pilots, which count for nothing.
+    #[inline(always)]
+    fn prepare(&mut self, place: &Place, (k, l): (&mut [f64], &mut [f64]), pilots: (f64, f64)) {
+        let size = strip::<f64>();
+        let Place { at: (i0, j0), height, width } = *place;
+        if i0 == j0 {
+            for i in 0..height {
+                self.diagonals.0[i0 + i] = k[i * (size + 1)] - pilots.0;
+                self.diagonals.1[i0 + i] = l[i * (size + 1)] - pilots.1;
+                (k[i * (size + 1)], l[i * (size + 1)]) = pilots;
+            }
+        }
+        if width < size {
+            k.chunks_exact_mut(size).for_each(|row| row[width..].fill(pilots.0));
+            l.chunks_exact_mut(size).for_each(|row| row[width..].fill(pilots.1));
+        }
+    }
+
+    /// Adds a block: once on the diagonal, where both its halves are there, else twice.
+    #[inline(always)]
+    fn add<S: Simd>(&mut self, simd: S, place: &Place, (k, l): (&[f64], &[f64]), pilots: (f64, f64)) {
+        let size = strip::<f64>();
+        let Place { at: (i0, j0), height, .. } = *place;
+        let zero = simd.splat_f64s(0.0);
+        let (pk, pl) = (simd.splat_f64s(pilots.0), simd.splat_f64s(pilots.1));
+        let (mut kl, mut kk, mut ll) = (zero, zero, zero);
+        let mut cols = [[0.0f64; strip::<f64>()]; 2];
+        let [k_cols, l_cols] = &mut cols;
+        let (k_cols, l_cols) = (S::as_mut_simd_f64s(k_cols).0, S::as_mut_simd_f64s(l_cols).0);
+        for (i, (k, l)) in k.chunks_exact(size).zip(l.chunks_exact(size)).take(height).enumerate() {
+            let (k, l) = (S::as_simd_f64s(k).0, S::as_simd_f64s(l).0);
+            let (mut k_row, mut l_row) = (zero, zero);
+            for (((&k, &l), k_col), l_col) in k.iter().zip(l).zip(&mut *k_cols).zip(&mut *l_cols) {
+                let (k, l) = (simd.sub_f64s(k, pk), simd.sub_f64s(l, pl));
+                kl = simd.mul_add_e_f64s(k, l, kl);
+                kk = simd.mul_add_e_f64s(k, k, kk);
+                ll = simd.mul_add_e_f64s(l, l, ll);
+                (k_row, l_row) = (simd.add_f64s(k_row, k), simd.add_f64s(l_row, l));
+                (*k_col, *l_col) = (simd.add_f64s(*k_col, k), simd.add_f64s(*l_col, l));
+            }
+            self.rows.0[i0 + i] += simd.reduce_sum_f64s(k_row);
+            self.rows.1[i0 + i] += simd.reduce_sum_f64s(l_row);
+        }
+        let times = if i0 == j0 { 1.0 } else { 2.0 };
+        self.cross += times * simd.reduce_sum_f64s(kl);
+        self.squares.0 += times * simd.reduce_sum_f64s(kk);
+        self.squares.1 += times * simd.reduce_sum_f64s(ll);
+        if i0 != j0 {
+            self.rows.0[j0..].iter_mut().zip(&cols[0]).for_each(|(row, col)| *row += col);
+            self.rows.1[j0..].iter_mut().zip(&cols[1]).for_each(|(row, col)| *row += col);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! gamma from the data: the total variance, or the exact median of all pairwise distances in O(n) memory.
+
+use super::{Extent, PARTS, Tiles};
+use crate::error::{Error, Result};
+use crate::matrix::{Element, MatrixView};
+use crate::power;
+use crate::simd::pairs::{Group, strip};
+use crate::simd::{Aligned, Lane, run};
+use crate::threads::Team;
+use pulp::{Simd, WithSimd};
+
+/// gamma as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gamma {
+    /// This number.
+    Number(f64),
+    /// 1 / d
+    PerFeature,
+    /// 1 / (sum of the column variances, divisor n); 1 where that sum is 0
+    Scale,
+    /// 1 / (2 m^2) for rbf, 1 / m for laplacian, m the median distance (L2, L1) over i < j; where that is 0, of the
+    /// nonzero distances; where there are none, m^2 = 1/2 (m = 1): gamma is 1
+    Median,
+}
+
+/// A positive number that may lie outside the range of `f64`: gamma of data at 1e200 or 1e-200.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    value: f64,
+    exponent: i32,
+}
+
+impl Rate {
+    /// `value`, which must be finite and not negative.
+    ///
+    /// # Errors
+    /// [`Error::Value`] otherwise.
+    pub fn new(value: f64) -> Result<Self> {
+        if value.is_finite() && value >= 0.0 {
+            return Ok(Self { value, exponent: 0 });
+        }
+        Err(Error::value("gamma", value, "a finite number that is not negative, None, \"scale\" or \"median\""))
+    }
+
+    /// The plain number: 0 or infinity where `f64` does not reach.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        power::scale(self.value, self.exponent)
+    }
+
+    /// The rate times 2^exponent: that of distances measured in units of 2^exponent.
+    #[must_use]
+    pub fn in_units(self, exponent: i32) -> f64 {
+        power::scale(self.value, self.exponent + exponent)
+    }
+
+    /// The rate times the squared length of a row, computed in units of 2^unit.
+    pub(super) fn of_square(self, row: impl Iterator<Item = f64>, unit: i32) -> f64 {
+        let down = power::power(-unit);
+        self.in_units(2 * unit) * row.map(|x| (x * down) * (x * down)).sum::<f64>()
+    }
+}
+
+impl Gamma {
+    /// For kernels of x'y.
+    pub(super) fn of_products<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
+        match self {
+            Self::Median => Err(Error::value("gamma", "\"median\"", "a number, None or \"scale\" for this kernel")),
+            _ => self.simple(x, extent),
+        }
+    }
+
+    /// For kernels of squared distances.
+    pub(super) fn of_squares<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
+        let Self::Median = self else { return self.simple(x, extent) };
+        Ok(match median(x, extent, false, team)? {
+            Some(m) => Rate { value: 0.5 / (m * m), exponent: -2 * extent.spread_exponent() },
+            None => Rate { value: 1.0, exponent: 0 },
+        })
+    }
+
+    /// For kernels of absolute distances.
+    pub(super) fn of_distances<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
+        let Self::Median = self else { return self.simple(x, extent) };
+        Ok(match median(x, extent, true, team)? {
+            Some(m) => Rate { value: 1.0 / m, exponent: -extent.spread_exponent() },
+            None => Rate { value: 1.0, exponent: 0 },
+        })
+    }
+
+    fn simple<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
+        match self {
+            Self::Number(value) => Rate::new(value),
+            Self::PerFeature => Rate::new(1.0 / x.cols() as f64),
+            Self::Scale | Self::Median => {
+                let unit = extent.spread_exponent();
+                let variance = extent.squared_distances(x, unit).1;
+                let constant = variance == 0.0;
+                Ok(if constant { Rate::new(1.0)? } else { Rate { value: 1.0 / variance, exponent: -2 * unit } })
+            }
+        }
+    }
+}
+
+/// The median distance in units of 2^(spread exponent): two middle ones averaged, nonzero where there is one.
+fn median<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool, team: &Team) -> Result<Option<f64>> {
+    let n = x.rows() as u64;
+    let pairs = n * (n - 1) / 2;
+    if pairs == 0 {
+        return Ok(None);
+    }
+    let distances = Distances { tiles: Tiles::distances(x, extent, l1), team };
+    let root = |d: f64| if l1 { d } else { d.sqrt() };
+    let middle = |zeros: u64, guess| -> Result<f64> {
+        let positive = pairs - zeros;
+        let (low, high) = distances.ranked(zeros + (positive - 1) / 2, zeros + positive / 2, guess)?;
+        Ok(0.5 * root(low) + 0.5 * root(high))
+    };
+    let found = middle(0, bracket(x, extent, l1))?;
+    if found > 0.0 {
+        return Ok(Some(found));
+    }
+    let smallest = f64::from_bits(1);
+    let zeros = distances.census(smallest, smallest, 0)?.below;
+    if zeros == pairs { Ok(None) } else { middle(zeros, (smallest, f64::MAX)).map(Some) }
+}
+
+/// Values a part keeps before it only counts: 16 parts hold at most 16 MB.
+const KEPT: usize = 1 << 17;
+
+/// Cells of the histogram that narrows a range of values.
+const CELLS: usize = 1 << 12;
+
+/// Pairs sampled for the first guess, a multiple of the number of rows between these.
+const SAMPLE: (usize, usize) = (1 << 10, 1 << 14);
+
+/// Half the width of the guess, in standard deviations of a sampled rank: it misses about once in a thousand.
+const SIGMAS: f64 = 3.5;
+
+/// The distances of all pairs i < j, computed anew in each pass.
+struct Distances<'a> {
+    tiles: Tiles<f64>,
+    team: &'a Team<'a>,
+}
+
+/// Where the distances lie in respect of a range.
+#[derive(Default)]
+struct Census {
+    below: u64,
+    inside: u64,
+    /// All values inside, as long as there are few.
+    values: Vec<f64>,
+    /// Counts inside by cells of equal width in the order of the bits, where they were asked for.
+    cells: Vec<u64>,
+}
+
+impl Distances<'_> {
+    /// The distances of rank `first` and `second` (equal or neighbours), counted from 0. Exact: the guess costs time only.
+    fn ranked(&self, first: u64, second: u64, (mut low, mut high): (f64, f64)) -> Result<(f64, f64)> {
+        loop {
+            let mut census = self.census(low, high, 0)?;
+            let within = census.below..census.below + census.inside;
+            if within.contains(&first) {
+                if low.to_bits() >= high.to_bits() {
+                    let next = if second < within.end { low } else { self.ranked(second, second, (low, f64::MAX))?.0 };
+                    return Ok((low, next));
+                }
+                if census.values.len() as u64 == census.inside {
+                    let at = usize::try_from(first - census.below).unwrap_or(0);
+                    let (_, value, above) = census.values.select_nth_unstable_by(at, f64::total_cmp);
+                    let value = *value;
+                    if second == first {
+                        return Ok((value, value));
+                    }
+                    let next = above.iter().copied().min_by(f64::total_cmp);
+                    let next = next.map_or_else(|| Ok(self.ranked(second, second, (high, f64::MAX))?.0), Ok)?;
+                    return Ok((value, next));
+                }
+                (low, high) = cell_of(first, &self.census(low, high, CELLS)?, low, high);
+            } else if first < census.below {
+                (low, high) = (0.0, f64::from_bits(low.to_bits() - 1));
+            } else {
+                (low, high) = (f64::from_bits(high.to_bits() + 1), f64::INFINITY);
+            }
+        }
+    }
+
+    fn census(&self, low: f64, high: f64, cells: usize) -> Result<Census> {
+        let parts = self.team.map((0..PARTS).collect(), |part| {
+            self.team.check()?;
+            Ok(run(Pass { tiles: &self.tiles, part, low, high, cells }))
+        });
+        let mut total = Census { cells: vec![0; cells], ..Census::default() };
+        for part in parts {
+            let part: Census = part?;
+            total.below += part.below;
+            total.inside += part.inside;
+            total.values.extend(part.values);
+            total.cells.iter_mut().zip(part.cells).for_each(|(t, c)| *t += c);
+        }
+        Ok(total)
+    }
+}
+
+/// A range that most likely holds the median, from pairs of rows at a few fixed distances in the order of the data:
+/// every row is sampled equally often.
+fn bracket<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool) -> (f64, f64) {
+    let n = x.rows();
+    let rounds = (4 * n).clamp(SAMPLE.0, SAMPLE.1).div_ceil(n);
+    if n * (n - 1) / 2 <= rounds * n {
+        return (0.0, f64::INFINITY);
+    }
+    let factors = extent.factors(extent.spread_exponent());
+    let mut sample: Vec<f64> = (0..rounds * n)
+        .map(|s| {
+            let (i, j) = (s % n, (s + stride(s / n, n)) % n);
+            let apart = factors.iter().enumerate().map(|(k, f)| ((x.at(i, k) - x.at(j, k)) * f).abs());
+            if l1 { apart.sum::<f64>() } else { apart.map(|a| a * a).sum::<f64>() }
+        })
+        .collect();
+    let size = sample.len();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
+    let margin = (SIGMAS * 0.5 * (size as f64).sqrt()) as usize + 1;
+    let mut at = |rank: usize| *sample.select_nth_unstable_by(rank, f64::total_cmp).1;
+    let (low, high) = (at(size / 2 - margin.min(size / 2)), at((size / 2 + margin).min(size - 1)));
+    (low, high)
+}
+
+/// The `round`-th distance between sampled rows, from 1 to n - 1: multiples of the golden ratio fall between all
+/// earlier ones, and no period of the data follows them.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a fraction of n
+fn stride(round: usize, n: usize) -> usize {
+    let fraction = (0.618_033_988_749_895 * (round + 1) as f64).fract();
+    1 + (fraction * (n - 1) as f64) as usize
+}
+
+/// Bits of distance that one cell of the range spans, as a shift.
+fn cell_shift(low: f64, high: f64) -> u32 {
+    let span = high.to_bits() - low.to_bits();
+    (u64::BITS - span.leading_zeros()).saturating_sub(CELLS.trailing_zeros())
+}
+
+/// The range of the cell that holds the value of this rank.
+fn cell_of(rank: u64, census: &Census, low: f64, high: f64) -> (f64, f64) {
+    let shift = cell_shift(low, high);
+    let mut before = census.below;
+    for (cell, count) in census.cells.iter().enumerate() {
+        if rank < before + count {
+            let start = low.to_bits() + ((cell as u64) << shift);
+            let end = (start + (1 << shift) - 1).min(high.to_bits());
+            return (f64::from_bits(start), f64::from_bits(end));
+        }
+        before += count;
+    }
+    (low, high)
+}
+
+/// One part of a census.
+struct Pass<'a> {
+    tiles: &'a Tiles<f64>,
+    part: usize,
+    low: f64,
+    high: f64,
+    cells: usize,
+}
+
+impl WithSimd for Pass<'_> {
+    type Output = Census;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Census {
+        let Self { tiles, part, low, high, cells } = self;
+        let (points, size) = (tiles.rows(), strip::<f64>());
+        let mut census = Census { cells: vec![0; cells], ..Census::default() };
+        let mut blocks = Aligned::zeros(points.group() * points.group() * size * size);
+        for group in Group::triangle(points.strips(), points.group(), part, PARTS) {
+            tiles.fill(simd, &group, &mut blocks);
+            for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
+                for (i, row) in block.chunks_exact(size).enumerate().take(points.rows_in(a)) {
+                    let from = if a == b { i + 1 } else { 0 };
+                    let row = row.get(from..points.rows_in(b)).unwrap_or_default();
+                    let (below, inside) = counts(simd, row, low, high);
+                    census.below += below;
+                    if inside > 0 {
+                        census.keep(row, low, high);
+                    }
+                }
+            }
+        }
+        census
+    }
+}
+
+/// How many values lie below the range, and how many inside.
+#[inline(always)]
+fn counts<S: Simd>(simd: S, row: &[f64], low: f64, high: f64) -> (u64, u64) {
+    let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+    let (l, h) = (simd.splat_f64s(low), simd.splat_f64s(high));
+    let (mut below, mut inside) = (zero, zero);
+    let (vectors, rest) = S::as_simd_f64s(row);
+    for &d in vectors {
+        let under = f64::if_less(simd, d, l, one, zero);
+        let over = f64::if_less(simd, h, d, one, zero);
+        below = simd.add_f64s(below, under);
+        inside = simd.add_f64s(inside, simd.sub_f64s(one, simd.add_f64s(under, over)));
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts below 100
+    let (mut below, mut inside) = (simd.reduce_sum_f64s(below) as u64, simd.reduce_sum_f64s(inside) as u64);
+    for d in rest {
+        below += u64::from(*d < low);
+        inside += u64::from(*d >= low && *d <= high);
+    }
+    (below, inside)
+}
+
+impl Census {
+    fn keep(&mut self, row: &[f64], low: f64, high: f64) {
+        let shift = cell_shift(low, high);
+        for &d in row.iter().filter(|d| (low..=high).contains(*d)) {
+            self.inside += 1;
+            let cell = usize::try_from((d.to_bits() - low.to_bits()) >> shift).unwrap_or(usize::MAX);
+            if let Some(count) = self.cells.get_mut(cell) {
+                *count += 1;
+            }
+            if self.values.len() < KEPT {
+                self.values.push(d);
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Double centring: the kernel of the rows about their mean in feature space, H K H, with H = I - 11'/n never formed.
+
+use crate::error::{Error, Result};
+use crate::matrix::{Element, MatrixView};
+use crate::threads::Team;
+
+/// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the same
+/// order, so the means of a symmetric matrix are the same bits, and the centred matrix is exactly symmetric.
+const BAND: usize = 512;
+
+/// Partial sums kept side by side within a band, by position modulo this.
+const LANES: usize = 8;
+
+/// What centring needs to know of an n x n training kernel: one of its entries as a pilot, and means about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelMeans {
+    /// Subtracted before anything is summed: H removes constants, and K near 1 would lose its digits.
+    pilot: f64,
+    /// Mean of (K - pilot) over rows i, for each column j.
+    columns: Vec<f64>,
+    /// Mean of (K - pilot) over all.
+    grand: f64,
+}
+
+impl KernelMeans {
+    /// The means of the columns of `k` and of all of it. Time O(n^2), memory O(n) a band.
+    ///
+    /// # Errors
+    /// [`Error::Value`] when `k` is not square or empty, [`Error::NotFinite`], [`Error::Interrupted`]; `what` names `k`.
+    pub fn of<T: Element>(k: MatrixView<T>, what: &'static str, team: &Team) -> Result<Self> {
+        Ok(Sums::of(k, what, team)?.means)
+    }
+
+    /// Number of training rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Mean of each column of the training kernel.
+    #[must_use]
+    pub fn columns(&self) -> Vec<f64> {
+        self.columns.iter().map(|c| self.pilot + c).collect()
+    }
+
+    /// Mean of the whole training kernel.
+    #[must_use]
+    pub fn grand(&self) -> f64 {
+        self.pilot + self.grand
+    }
+
+    /// Centres new rows in place: k_t becomes k_t - mean(k_t) - column means + grand mean, all of the training kernel.
+    ///
+    /// `rows`: row-major, n_new x n.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when `rows` does not hold whole rows, [`Error::NotFinite`], [`Error::Interrupted`].
+    pub fn center_rows<T: Element>(&self, rows: &mut [T], team: &Team) -> Result<()> {
+        let n = self.len();
+        if n == 0 || !rows.len().is_multiple_of(n) {
+            return Err(Error::Shape { what: "K, counted in columns,", found: rows.len(), wanted: n });
+        }
+        let done = team.map(rows.chunks_mut(n * LANES).collect(), |rows: &mut [T]| {
+            team.check()?;
+            for row in rows.chunks_exact_mut(n) {
+                let mean = lanes(row.iter().map(|&k| k.into() - self.pilot)) / n as f64;
+                finite(mean, "K")?;
+                self.center_row(row, mean);
+            }
+            Ok(())
+        });
+        done.into_iter().collect()
+    }
+
+    /// (k - pilot) - (row mean + column mean) + grand mean
+    fn center_row<T: Element>(&self, row: &mut [T], mean: f64) {
+        for (k, column) in row.iter_mut().zip(&self.columns) {
+            *k = T::of(((*k).into() - self.pilot) - (mean + column) + self.grand);
+        }
+    }
+}
+
+/// H K H in place, for a row-major n x n matrix; exactly symmetric where `k` is. Returns the means that were removed,
+/// with which the rows of new points are centred. Time O(n^2), no n x n temporary.
+///
+/// # Errors
+/// [`Error::Value`] when `k` is not n x n, [`Error::NotFinite`], [`Error::Interrupted`].
+pub fn center_kernel<T: Element>(k: &mut [T], n: usize, team: &Team) -> Result<KernelMeans> {
+    let Sums { means, rows } = Sums::of(MatrixView::new(k, n, n)?, "K", team)?;
+    let bands = k.chunks_mut(n * LANES).zip(rows.chunks(LANES)).collect();
+    let done = team.map(bands, |(band, means_of_rows): (&mut [T], &[f64])| {
+        team.check()?;
+        for (row, mean) in band.chunks_exact_mut(n).zip(means_of_rows) {
+            means.center_row(row, *mean);
+        }
+        Ok(())
+    });
+    done.into_iter().collect::<Result<()>>()?;
+    Ok(means)
+}
+
+/// Means of a square matrix about its pilot, in both directions.
+struct Sums {
+    means: KernelMeans,
+    rows: Vec<f64>,
+}
+
+impl Sums {
+    fn of<T: Element>(k: MatrixView<T>, what: &'static str, team: &Team) -> Result<Self> {
+        let n = k.rows();
+        if k.cols() != n || n == 0 {
+            let found = format!("an array of shape ({n}, {})", k.cols());
+            return Err(Error::value(what, found, "a square matrix, n x n, with n at least 1"));
+        }
+        let pilot = k.at(0, 0);
+        let bands: Vec<_> = (0..n).step_by(BAND).map(|from| from..n.min(from + BAND)).collect();
+        let parts = team.map(bands, |band| {
+            team.check()?;
+            Ok(band_sums(k.rows_in(band), pilot))
+        });
+        let (mut rows, mut columns) = (Vec::with_capacity(n), vec![0.0; n]);
+        for part in parts {
+            let (of_rows, of_columns) = part?;
+            rows.extend(of_rows);
+            columns.iter_mut().zip(of_columns).for_each(|(c, sum)| *c += sum);
+        }
+        let size = n as f64;
+        rows.iter_mut().chain(&mut columns).for_each(|sum| *sum /= size);
+        let grand = columns.iter().sum::<f64>() / size;
+        if !grand.is_finite() {
+            k.check_finite(what)?;
+        }
+        finite(grand, what)?;
+        Ok(Self { means: KernelMeans { pilot, columns, grand }, rows })
+    }
+}
+
+/// Sums of (k - pilot) along each row of a band, and down its columns.
+fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64) -> (Vec<f64>, Vec<f64>) {
+    let n = band.cols();
+    let mut columns = vec![0.0; LANES * n];
+    let mut rows = Vec::with_capacity(band.rows());
+    let mut i = 0;
+    band.each_row(|row| {
+        let mut sum = 0.0;
+        for piece in row.chunks(BAND) {
+            sum += lanes(piece.iter().map(|&k| k.into() - pilot));
+        }
+        rows.push(sum);
+        let lane = &mut columns[i % LANES * n..][..n];
+        lane.iter_mut().zip(row).for_each(|(c, &k)| *c += k.into() - pilot);
+        i += 1;
+    });
+    let total = (0..n).map(|j| fold(std::array::from_fn(|l| columns[l * n + j]))).collect();
+    (rows, total)
+}
+
+/// The sum, kept in [`LANES`] partial sums by position.
+fn lanes(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (i, value) in values.enumerate() {
+        sums[i % LANES] += value;
+    }
+    fold(sums)
+}
+
+fn fold(sums: [f64; LANES]) -> f64 {
+    sums.iter().sum()
+}
+
+fn finite(x: f64, what: &'static str) -> Result<()> {
+    if x.is_finite() { Ok(()) } else { Err(Error::NotFinite { what, nan: x.is_nan() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_by_two_by_hand() {
+        let mut k = [4.0, 1.0, 1.0, 2.0];
+        let means = center_kernel(&mut k, 2, &Team::solo()).unwrap();
+        assert_eq!(k, [1.0, -1.0, -1.0, 1.0]);
+        assert_eq!((means.columns(), means.grand()), (vec![2.5, 1.5], 2.0));
+        let mut new = [3.0, 5.0];
+        means.center_rows(&mut new, &Team::solo()).unwrap();
+        assert_eq!(new, [-1.5, 1.5]); // 3 - 4 - 2.5 + 2 and 5 - 4 - 1.5 + 2
+    }
+
+    #[test]
+    fn shapes_and_bad_values_are_refused() {
+        let team = Team::solo();
+        assert!(center_kernel::<f64>(&mut [], 0, &team).is_err());
+        assert!(center_kernel(&mut [1.0, 2.0], 2, &team).is_err());
+        let error = center_kernel(&mut [1.0, f64::NAN, 1.0, 1.0], 2, &team).unwrap_err();
+        assert_eq!(error, Error::NotFinite { what: "K", nan: true });
+        let means = center_kernel(&mut [1.0f32], 1, &team).unwrap();
+        assert!(means.center_rows(&mut [0.5f32, f32::INFINITY][1..], &team).is_err());
+    }
+
+    #[test]
+    fn tiny_differences_near_one_keep_their_digits() {
+        // K = 1 - 1e-9 d with d small whole numbers: centring K is centring -1e-9 d.
+        let d = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]];
+        let mut k: Vec<f64> = d.iter().flatten().map(|d| 1.0 - d * 2f64.powi(-30)).collect();
+        center_kernel(&mut k, 3, &Team::solo()).unwrap();
+        let mut right: Vec<f64> = d.iter().flatten().map(|d| -d * 2f64.powi(-30)).collect();
+        center_kernel(&mut right, 3, &Team::solo()).unwrap();
+        assert!(k.iter().zip(&right).all(|(a, b)| (a - b).abs() <= 1e-24));
+    }
+}

@@ -1,0 +1,146 @@
+//! Where the columns of the data lie: the unit in which distances are computed, and the mean.
+
+use crate::error::{Error, Result};
+use crate::matrix::{Element, MatrixView};
+use crate::power;
+
+/// Exponents beyond this are cut, so that a factor 2^-e and its inverse are normal numbers.
+const FARTHEST: i32 = 1000;
+
+/// Lowest, highest and mean value of each column.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    low: Vec<f64>,
+    high: Vec<f64>,
+    mean: Vec<f64>,
+}
+
+impl Extent {
+    /// The extent of `x`, called `what` in errors. Time O(n d).
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] and, without rows or columns, [`Error::TooFew`] or [`Error::Value`].
+    pub fn of<T: Element>(x: MatrixView<T>, what: &'static str) -> Result<Self> {
+        let (n, d) = (x.rows(), x.cols());
+        if n == 0 {
+            return Err(Error::TooFew { what, found: 0, wanted: 1 });
+        }
+        if d == 0 {
+            return Err(Error::value(what, format!("an array of shape ({n}, 0)"), "an array with at least one column"));
+        }
+        let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
+        let mut finite = true;
+        x.each_row(|row| {
+            for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(row) {
+                let x: f64 = x.into();
+                *low = if x < *low { x } else { *low };
+                *high = if x > *high { x } else { *high };
+                finite &= x.abs() <= f64::MAX;
+            }
+        });
+        if !finite {
+            x.check_finite(what)?;
+        }
+        let mut extent = Self { mean: vec![0.0; d], low, high };
+        extent.find_mean(x);
+        Ok(extent)
+    }
+
+    /// About the middle of each column's range, in units of the widest: no sum overflows, and a constant is its own mean.
+    fn find_mean<T: Element>(&mut self, x: MatrixView<T>) {
+        let unit = self.spread_exponent();
+        let (down, n) = (power::power(-unit), x.rows() as f64);
+        let middle: Vec<f64> = self.low.iter().zip(&self.high).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
+        let sum = &mut self.mean;
+        x.each_row(|row| {
+            for ((sum, m), &x) in sum.iter_mut().zip(&middle).zip(row) {
+                *sum += (x.into() - m) * down;
+            }
+        });
+        for (sum, m) in sum.iter_mut().zip(&middle) {
+            *sum = m + power::scale(*sum / n, unit);
+        }
+    }
+
+    /// The range of both, the mean of `self`.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let low = self.low.iter().zip(&other.low).map(|(a, b)| a.min(*b)).collect();
+        let high = self.high.iter().zip(&other.high).map(|(a, b)| a.max(*b)).collect();
+        Self { low, high, mean: self.mean.clone() }
+    }
+
+    /// Mean of each column.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The smallest e with 2^e above the width of every column (0 where all are constant).
+    #[must_use]
+    pub fn spread_exponent(&self) -> i32 {
+        let half = self.low.iter().zip(&self.high).map(|(l, h)| 0.5 * h - 0.5 * l).fold(0.0, f64::max);
+        if half > 0.0 { (power::exponent(half) + 1).clamp(-FARTHEST, FARTHEST) } else { 0 }
+    }
+
+    /// The smallest e with 2^e above every magnitude (0 where all are zero).
+    #[must_use]
+    pub fn size_exponent(&self) -> i32 {
+        let largest = self.low.iter().zip(&self.high).map(|(l, h)| h.abs().max(l.abs())).fold(0.0, f64::max);
+        if largest > 0.0 { power::exponent(largest).clamp(-FARTHEST, FARTHEST) } else { 0 }
+    }
+
+    /// 2^-e for each column, 0 for constant ones: they add nothing to a difference, and could overflow in its unit.
+    #[must_use]
+    pub fn factors(&self, exponent: i32) -> Vec<f64> {
+        let factor = power::power(-exponent);
+        self.low.iter().zip(&self.high).map(|(l, h)| if l < h { factor } else { 0.0 }).collect()
+    }
+
+    /// Largest and mean squared distance of the rows of `x` from the mean, in units of 2^(2 exponent).
+    #[must_use]
+    pub fn squared_distances<T: Element>(&self, x: MatrixView<T>, exponent: i32) -> (f64, f64) {
+        let factors = self.factors(exponent);
+        let (mut largest, mut total) = (0.0f64, 0.0);
+        x.each_row(|row| {
+            let mut sum = 0.0;
+            for ((&x, m), f) in row.iter().zip(&self.mean).zip(&factors) {
+                let apart = (x.into() - m) * f;
+                sum += apart * apart;
+            }
+            largest = largest.max(sum);
+            total += sum;
+        });
+        (largest, total / x.rows() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_right_at_the_ends_of_the_range() {
+        let data =
+            [f64::MAX, 3.0, 1e-300, f64::MAX, 3.0, 3e-300, f64::MAX * 0.5, 3.0, 2e-300, f64::MAX * 0.5, 3.0, 2e-300];
+        let extent = Extent::of(MatrixView::new(&data, 4, 3).unwrap(), "X").unwrap();
+        assert_eq!(extent.mean()[..2], [f64::MAX * 0.75, 3.0]);
+        assert_eq!(extent.factors(1)[..2], [0.5, 0.0]);
+        assert_eq!(extent.spread_exponent(), FARTHEST);
+    }
+
+    #[test]
+    fn order_and_bad_values_are_seen() {
+        let data = [1.0f32, 5.0, 2.0, 6.0];
+        let x = MatrixView::with_strides(&data, (2, 2), (1, 2)).unwrap();
+        let extent = Extent::of(x, "X").unwrap();
+        assert_eq!(extent.mean(), [3.0, 4.0]);
+        assert_eq!((extent.spread_exponent(), extent.size_exponent()), (3, 3));
+        assert_eq!(extent.squared_distances(x, 0), (8.0, 8.0));
+        let bad = [1.0, f64::NAN];
+        let error = Extent::of(MatrixView::new(&bad, 2, 1).unwrap(), "Y").unwrap_err();
+        assert_eq!(error, Error::NotFinite { what: "Y", nan: true });
+        assert!(Extent::of(MatrixView::<f64>::new(&[], 0, 2).unwrap(), "X").is_err());
+        assert!(Extent::of(MatrixView::<f64>::new(&[], 2, 0).unwrap(), "X").is_err());
+    }
+}

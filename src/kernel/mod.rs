@@ -1,0 +1,18 @@
+//! Kernels: functions of two rows that are inner products somewhere, their matrices, and the centring of these.
+//!
+//! Kernels that see only differences (rbf, laplacian) are computed from differences, or about the mean, so a constant
+//! added to the data changes nothing. Data are packed in units of a power of two: no distance over- or underflows.
+
+mod bandwidth;
+mod center;
+mod extent;
+mod functions;
+mod matrix;
+mod tiles;
+
+pub use bandwidth::{Gamma, Rate};
+pub use center::{KernelMeans, center_kernel};
+pub use extent::Extent;
+pub use functions::Kernel;
+pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into};
+pub use tiles::{PARTS, Tiles, Units};

@@ -1,0 +1,299 @@
+//! A kernel over packed rows, given block by block: nothing of size n x n is held.
+
+use super::{Extent, Kernel};
+use crate::matrix::{Element, MatrixView};
+use crate::power;
+use crate::simd::Lane;
+use crate::simd::pairs::{Absolute, Group, Packing, Points, Product, Square, pair_sums, strip};
+use crate::simd::profile::{Decay, Equal, Power, Profile, RealPower, Scale, Sigmoid};
+use pulp::{Simd, WithSimd};
+use std::f64::consts::LOG2_E;
+
+/// Pieces into which work over all pairs is cut, whatever the number of threads: their results are merged in order.
+pub const PARTS: usize = 16;
+
+/// Columns up to which squared distances are sums of squared differences: as fast as products there, and right to the
+/// last digits however near two rows are.
+const DIFFERENCES: usize = 64;
+
+/// Beyond [`DIFFERENCES`] columns, products serve while gamma |x - m|^2 stays below this: |x|^2 + |y|^2 - 2 x'y is wrong
+/// by about 2 eps |x - m|^2, so the kernel by 16 eps at worst.
+const PRODUCTS: f64 = 8.0;
+
+/// Degrees up to here are taken by repeated squaring where they are whole.
+const WHOLE_DEGREE: f64 = 1e6;
+
+/// Whether kernel values come as they are or in a unit of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Units {
+    /// As they are.
+    Plain,
+    /// Linear kernels in units of 2^[`Tiles::exponent`], so that none over- or underflows.
+    Own,
+}
+
+/// How coordinates meet.
+#[derive(Clone, Copy, Debug)]
+enum Meeting {
+    Product,
+    Square,
+    Absolute,
+}
+
+/// k(x_i, y_j) for strips of rows x and y, or of one set of rows with itself.
+#[derive(Debug)]
+pub struct Tiles<T> {
+    rows: Points<T>,
+    cols: Option<Points<T>>,
+    meeting: Meeting,
+    profile: Profile<T>,
+    /// Half squares of rows and columns, for distances made of products.
+    halves: (Vec<T>, Vec<T>),
+    /// The exact diagonal of a set with itself, padded; empty where the computed one is it.
+    diagonal: Vec<T>,
+    exponent: i32,
+}
+
+/// What a kernel asks of the packing.
+struct Plan<T> {
+    meeting: Meeting,
+    profile: Profile<T>,
+    origin: Vec<f64>,
+    factors: Vec<f64>,
+    exponent: i32,
+    /// The diagonal is 1.
+    unit_diagonal: bool,
+}
+
+impl<T: Lane> Tiles<T> {
+    /// The kernel of `x` with itself. `extent` is that of `x`.
+    #[must_use]
+    pub fn square<U: Element>(x: MatrixView<U>, kernel: &Kernel, extent: &Extent, units: Units) -> Self {
+        Self::new(x, None, kernel, extent, units)
+    }
+
+    /// The kernel of the rows of `x` with those of `y`. `extent` is that of `y` [`with`](Extent::with) that of `x`.
+    #[must_use]
+    pub fn cross<U: Element>(x: MatrixView<U>, y: MatrixView<U>, kernel: &Kernel, extent: &Extent) -> Self {
+        Self::new(x, Some(y), kernel, extent, Units::Plain)
+    }
+
+    /// Squared (`l1` = false) or absolute distances in units of 2^(2e) or 2^e, e the extent's spread exponent.
+    #[must_use]
+    pub fn distances<U: Element>(x: MatrixView<U>, extent: &Extent, l1: bool) -> Self {
+        let factors = extent.factors(extent.spread_exponent());
+        let plan = Plan {
+            meeting: if l1 { Meeting::Absolute } else { Meeting::Square },
+            profile: Profile::Scale(Scale(T::of(1.0))),
+            origin: Vec::new(),
+            factors,
+            exponent: 0,
+            unit_diagonal: false,
+        };
+        Self::packed(x, None, plan, (&[], &[]))
+    }
+
+    fn new<U: Element>(
+        x: MatrixView<U>,
+        y: Option<MatrixView<U>>,
+        kernel: &Kernel,
+        extent: &Extent,
+        units: Units,
+    ) -> Self {
+        if matches!(kernel, Kernel::Cosine) {
+            let plan = Plan { unit_diagonal: true, ..of_products(Scale(T::of(1.0)), 0) };
+            let (lengths, others) = (inverse_lengths(x), y.map(inverse_lengths).unwrap_or_default());
+            return Self::packed(x, y, plan, (&lengths, &others));
+        }
+        Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]))
+    }
+
+    fn packed<U: Element>(
+        x: MatrixView<U>,
+        y: Option<MatrixView<U>>,
+        plan: Plan<T>,
+        (x_rows, y_rows): (&[f64], &[f64]),
+    ) -> Self {
+        let Plan { meeting, profile, origin, factors, exponent, unit_diagonal } = plan;
+        let packing = Packing { origin: &origin, row_origin: &[], factors: &factors, rows: x_rows };
+        let rows = Points::pack(x, &packing);
+        let cols = y.map(|y| Points::pack(y, &Packing { rows: y_rows, ..packing }));
+        let halves = match profile {
+            Profile::DecayOfProducts(_) => {
+                (rows.half_squares(), cols.as_ref().map(Points::half_squares).unwrap_or_default())
+            }
+            _ => (Vec::new(), Vec::new()),
+        };
+        let mut diagonal = Vec::new();
+        if unit_diagonal && cols.is_none() {
+            diagonal.resize(rows.strips() * strip::<T>(), T::of(1.0));
+            // A zero row has no direction: its cosine is 0 with itself too.
+            for (one, _) in diagonal.iter_mut().zip(x_rows).filter(|(_, f)| **f == 0.0) {
+                *one = T::of(0.0);
+            }
+        }
+        Self { rows, cols, meeting, profile, halves, diagonal, exponent }
+    }
+
+    /// The strips on the left.
+    #[must_use]
+    pub fn rows(&self) -> &Points<T> {
+        &self.rows
+    }
+
+    /// The strips on the right.
+    #[must_use]
+    pub fn cols(&self) -> &Points<T> {
+        self.cols.as_ref().unwrap_or(&self.rows)
+    }
+
+    /// Values are in units of 2^exponent.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// The kernel values of a group of blocks, in the order of [`Group::blocks`]. Padding holds finite numbers in the
+    /// columns and anything in the rows. A block of a strip with itself is exactly symmetric.
+    #[inline(always)]
+    pub fn fill<S: Simd>(&self, simd: S, group: &Group, blocks: &mut [T]) {
+        // Compiled once for all its callers.
+        simd.vectorize(Fill { tiles: self, group, blocks });
+    }
+}
+
+struct Fill<'a, T> {
+    tiles: &'a Tiles<T>,
+    group: &'a Group,
+    blocks: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Fill<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { tiles, group, blocks } = self;
+        let sets = (&tiles.rows, tiles.cols());
+        match tiles.meeting {
+            Meeting::Product => pair_sums::<Product, T, S>(simd, sets, group, blocks),
+            Meeting::Square => pair_sums::<Square, T, S>(simd, sets, group, blocks),
+            Meeting::Absolute => pair_sums::<Absolute, T, S>(simd, sets, group, blocks),
+        }
+        let size = strip::<T>();
+        let other = if tiles.cols.is_some() { &tiles.halves.1 } else { &tiles.halves.0 };
+        for ((a, b), block) in group.blocks().zip(blocks.chunks_exact_mut(size * size)) {
+            let halves = (strip_of(&tiles.halves.0, a), strip_of(other, b));
+            tiles.profile.apply(simd, block, tiles.rows.rows_in(a), halves);
+            if a == b && !tiles.diagonal.is_empty() {
+                for (entry, one) in block.iter_mut().step_by(size + 1).zip(&tiles.diagonal[a * size..]) {
+                    *entry = *one;
+                }
+            }
+        }
+    }
+}
+
+/// What `values` hold for strip `s`; nothing where they are not kept.
+#[inline(always)]
+fn strip_of<T>(values: &[T], s: usize) -> &[T] {
+    values.get(s * strip::<T>()..(s + 1) * strip::<T>()).unwrap_or_default()
+}
+
+/// Inner products of rows as they are, times `scale`.
+fn of_products<T: Lane>(scale: Scale<T>, exponent: i32) -> Plan<T> {
+    Plan {
+        meeting: Meeting::Product,
+        profile: Profile::Scale(scale),
+        origin: Vec::new(),
+        factors: Vec::new(),
+        exponent,
+        unit_diagonal: false,
+    }
+}
+
+fn plan<T: Lane, U: Element>(
+    x: MatrixView<U>,
+    y: Option<MatrixView<U>>,
+    kernel: &Kernel,
+    extent: &Extent,
+    units: Units,
+) -> Plan<T> {
+    let one = Scale(T::of(1.0));
+    let spread = extent.spread_exponent();
+    let size = extent.size_exponent();
+    match *kernel {
+        Kernel::Cosine => of_products(one, 0),
+        Kernel::Linear { centered } => {
+            let origin = if centered { extent.mean().to_vec() } else { Vec::new() };
+            let unit = if centered { spread } else { size };
+            match units {
+                Units::Plain => Plan { origin, ..of_products(one, 0) },
+                Units::Own if centered => Plan { origin, factors: extent.factors(unit), ..of_products(one, 2 * unit) },
+                Units::Own => Plan { factors: uniform(unit, x.cols()), ..of_products(one, 2 * unit) },
+            }
+        }
+        Kernel::Poly { gamma, degree, coef0 } => {
+            let (factor, shift) = (narrow(gamma.in_units(2 * size)), narrow(coef0));
+            let profile = if degree.fract() == 0.0 && degree <= WHOLE_DEGREE {
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and in range
+                Profile::Power(Power { factor, shift, degree: degree as u32 })
+            } else {
+                Profile::RealPower(RealPower { factor, shift, degree })
+            };
+            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
+        }
+        Kernel::Sigmoid { gamma, coef0 } => {
+            let profile = Profile::Sigmoid(Sigmoid { factor: narrow(gamma.in_units(2 * size)), shift: narrow(coef0) });
+            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
+        }
+        Kernel::Rbf { gamma } => {
+            let gamma = gamma.in_units(2 * spread);
+            let decay = Decay(narrow(gamma * LOG2_E));
+            let farthest = |x: MatrixView<U>| extent.squared_distances(x, spread).0;
+            let products = x.cols() > DIFFERENCES && gamma * farthest(x).max(y.map_or(0.0, farthest)) <= PRODUCTS;
+            let plan = Plan { factors: extent.factors(spread), unit_diagonal: true, ..of_products(one, 0) };
+            if products {
+                Plan { profile: Profile::DecayOfProducts(decay), origin: extent.mean().to_vec(), ..plan }
+            } else {
+                Plan { profile: Profile::Decay(decay), meeting: Meeting::Square, ..plan }
+            }
+        }
+        Kernel::Laplacian { gamma } => Plan {
+            profile: Profile::Decay(Decay(narrow(gamma.in_units(spread) * LOG2_E))),
+            meeting: Meeting::Absolute,
+            factors: extent.factors(spread),
+            unit_diagonal: true,
+            ..of_products(one, 0)
+        },
+        // Unscaled: the difference of two unequal numbers is never 0.
+        Kernel::Delta => Plan {
+            profile: Profile::Equal(Equal),
+            meeting: Meeting::Absolute,
+            unit_diagonal: true,
+            ..of_products(one, 0)
+        },
+    }
+}
+
+fn uniform(exponent: i32, columns: usize) -> Vec<f64> {
+    vec![power::power(-exponent); columns]
+}
+
+/// In the element type, and finite: infinity times a distance of 0 would be NaN.
+fn narrow<T: Element>(x: f64) -> T {
+    T::of(x.clamp(-T::MAX, T::MAX))
+}
+
+/// 1 / |x_i|, 0 for a zero row; each row in its own unit.
+fn inverse_lengths<U: Element>(x: MatrixView<U>) -> Vec<f64> {
+    let mut lengths = Vec::with_capacity(x.rows());
+    x.each_row(|row| {
+        let largest = row.iter().fold(0.0f64, |m, &x| m.max(x.into().abs()));
+        let unit = if largest > 0.0 { -power::exponent(largest) } else { 0 };
+        let down = power::power(unit.clamp(-1000, 1000));
+        let square: f64 = row.iter().map(|&x| (x.into() * down) * (x.into() * down)).sum();
+        lengths.push(if square > 0.0 { down / square.sqrt() } else { 0.0 });
+    });
+    lengths
+}
