@@ -356,14 +356,14 @@ fn parts_merge_in_any_order() {
     let right = reference(&data, cols, None);
     let parts: Vec<Moments> = data.chunks(cols * 137).map(|part| of(part, cols)).collect();
     let merged = |parts: &mut dyn Iterator<Item = &Moments>| {
-        let mut whole = Moments::new(cols);
+        let mut whole = Moments::new(cols).unwrap();
         parts.for_each(|part| whole.merge(part).unwrap());
         whole
     };
     let (forward, backward) = (merged(&mut parts.iter()), merged(&mut parts.iter().rev()));
     let halves = [merged(&mut parts[..9].iter()), merged(&mut parts[9..].iter())];
     let tree = merged(&mut halves.iter());
-    let mut singly = Moments::new(cols);
+    let mut singly = Moments::new(cols).unwrap();
     for row in data.chunks_exact(cols) {
         let x = MatrixView::new(row, 1, cols).unwrap();
         singly.update(x, &MomentsOptions::default(), &Team::solo()).unwrap();
@@ -396,7 +396,7 @@ fn a_refused_update_changes_nothing() {
         let x = MatrixView::new(&bad, 2 / cols, cols).unwrap();
         assert!(moments.update(x, &MomentsOptions::default(), &Team::solo()).is_err());
     }
-    assert!(moments.merge(&Moments::new(3)).is_err());
+    assert!(moments.merge(&Moments::new(3).unwrap()).is_err());
     assert_eq!(moments, before);
 }
 

@@ -4,6 +4,7 @@
 //! Chunks of rows are shifted by the mean of their first rows and put into power-of-two units, so that neither an offset
 //! nor a unit of 1e200 costs a digit; chunks merge by Chan, Golub and LeVeque (1983).
 
+use super::moments::two_sum;
 use crate::error::Result;
 use crate::matrix::MatrixView;
 use crate::simd::{Lane, run};
@@ -117,7 +118,7 @@ impl Columns {
             let offset = sums[j] / rows;
             if center {
                 squares[j] = (squares[j] - sums[j] * offset).max(0.0);
-                (mean[j], mean_rest[j]) = exact_sum(pilot[j].into(), offset * 2f64.powi(exponents[j]));
+                (mean[j], mean_rest[j]) = two_sum(pilot[j].into(), offset * 2f64.powi(exponents[j]));
             }
         }
         Self { count: n, mean, mean_rest, squares, exponents }
@@ -134,19 +135,12 @@ impl Columns {
             let delta = if center { other.mean[j] - self.mean[j] + rest } else { 0.0 };
             let scaled = delta * 2f64.powi(-exponent);
             self.squares[j] = ours + theirs + a * b / (a + b) * scaled * scaled;
-            let (mean, rest) = exact_sum(self.mean[j], delta * (b / (a + b)) + self.mean_rest[j]);
+            let (mean, rest) = two_sum(self.mean[j], delta * (b / (a + b)) + self.mean_rest[j]);
             (self.mean[j], self.mean_rest[j]) = (mean, rest);
             self.exponents[j] = exponent;
         }
         self.count += other.count;
     }
-}
-
-/// a + b as its rounded value and what the rounding leaves (Knuth's two-sum).
-fn exact_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let from_b = sum - a;
-    (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
 /// Means below this may come from values whose squares vanish.

@@ -46,7 +46,10 @@ fn unit_of<T: Lane>(rows: &Centered<T>, which: impl Iterator<Item = usize>) -> i
         rows.pack_wide(i..i + 1, &mut row);
         largest = row.iter().fold(largest, |most, x| most.max(x.abs()));
     }
-    let range = (exponent(T::MIN_POSITIVE), exponent(T::MAX) - 2);
+    // The unit is folded into the rows' own factors, which must not leave the range of numbers with it.
+    let reach = rows.factor().map_or(0, |factors| exponent(factors.iter().fold(1.0, |most: f64, f| most.max(f.abs()))));
+    let top = exponent(T::MAX) - 2;
+    let range = (exponent(T::MIN_POSITIVE).max(reach - top), top);
     if largest > 0.0 { exponent(largest).clamp(range.0, range.1) } else { 0 }
 }
 

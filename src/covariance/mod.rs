@@ -8,6 +8,7 @@ mod moments;
 mod pilot;
 mod product;
 mod scaled;
+mod state;
 mod weights;
 
 pub use center::center_rows;
@@ -15,4 +16,5 @@ pub use columns::Columns;
 pub use gram::gram;
 pub use moments::{Moments, MomentsOptions};
 pub use scaled::Scaled;
+pub use state::MomentsState;
 pub use weights::check_weights;

@@ -3,9 +3,10 @@
 use super::chunk::{Scratch, Source, weight_unit};
 use super::product::{groups, split, team_within};
 use super::scaled::{Scaled, row_start, unpack};
+use super::state::MomentsState;
 use super::weights::RowWeights;
 use crate::error::{Error, Result};
-use crate::matrix::MatrixView;
+use crate::matrix::{MatrixView, zeros};
 use crate::power::{exponent, power, scale};
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -52,10 +53,14 @@ pub struct Moments {
 
 impl Moments {
     /// Of no rows of `dim` columns.
-    #[must_use]
-    pub fn new(dim: usize) -> Self {
-        let (mean, scatter) = (vec![0.0; dim], vec![0.0; row_start(dim, dim)]);
-        Self::from_parts([mean.clone(), mean], vec![0; dim], scatter, 0.0)
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the machine has no room for the dim (dim + 1) / 2 numbers of the scatter.
+    pub fn new(dim: usize) -> Result<Self> {
+        let entries = dim.checked_add(1).and_then(|next| dim.checked_mul(next)).map_or(usize::MAX, |twice| twice / 2);
+        let scatter = zeros(entries, "the scatter")?;
+        let mean = vec![0.0; dim];
+        Ok(Self::from_parts([mean.clone(), mean], vec![0; dim], scatter, 0.0))
     }
 
     /// Of the rows of `x` (n x d), read once.
@@ -87,7 +92,7 @@ impl Moments {
                 None => whole = Some(part),
             }
         }
-        Ok(whole.unwrap_or_else(|| Self::new(x.cols())))
+        whole.map_or_else(|| Self::new(x.cols()), Ok)
     }
 
     /// The moments of one group of chunks.
@@ -103,7 +108,7 @@ impl Moments {
                 None => whole = Some(part),
             }
         }
-        Ok(whole.unwrap_or_else(|| Self::new(source.x.cols())))
+        whole.map_or_else(|| Self::new(source.x.cols()), Ok)
     }
 
     /// Adds the rows of `x`; on an error nothing has changed.
@@ -224,6 +229,23 @@ impl Moments {
             row.iter_mut().zip(&roots[i..]).for_each(|(s, root)| *s = (*s * roots[i] * root).clamp(-1.0, 1.0));
             row[0] = f64::from(u8::from(roots[i] > 0.0));
         })
+    }
+
+    /// Its numbers, for storing them.
+    #[must_use]
+    pub fn state(&self) -> MomentsState {
+        let Self { count, weight, mean_high, mean_low, exponents, scatter, epsilon, .. } = self.clone();
+        MomentsState { count, weight, mean_high, mean_low, exponents, scatter, epsilon }
+    }
+
+    /// The moments of stored numbers; `None` where no rows can have given them.
+    #[must_use]
+    pub fn from_state(state: MomentsState) -> Option<Self> {
+        if !state.is_possible() {
+            return None;
+        }
+        let MomentsState { count, weight, mean_high, mean_low, exponents, scatter, epsilon } = state;
+        Some(Self { dim: exponents.len(), count, weight, mean_high, mean_low, exponents, scatter, epsilon })
     }
 
     pub(super) fn from_parts(

@@ -50,22 +50,19 @@ pub(super) fn leading_pairs<T: Lane>(
 
 /// Components (d x k) from eigenvectors U (n x k) of the Gram matrix.
 ///
-/// v_j = Xc'u_j / sigma_j keeps its digits while sigma_j is not small. Where small directions live, the squares have
-/// hidden them and what they share with the large ones: then the singular values are computed without squaring. Where
-/// all small ones are dead, the large ones are completed to an orthonormal basis.
+/// v_j = Xc'u_j / sigma_j with sigma_j = |Xc'u_j|, the Rayleigh quotient of u_j without its square. It keeps its digits
+/// while sigma_j is not small. Where small directions live, the squares have hidden them and what they share with the
+/// large ones: then the singular values are computed without squaring. Where all small ones are dead, the large ones are
+/// completed to an orthonormal basis.
 fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, team: &Team) -> Result<Singular> {
     let p = rows.rows().min(rows.cols());
     let pairs = Singular { values: singular_values_of(&found), vectors: found.vectors }.truncated(p);
+    let first = first_small::<T>(&pairs.values);
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
-    let mut values = pairs.values;
-    let mut vectors = DMatrix::from_vec(rows.cols(), values.len(), images);
-    let first = first_small::<T>(&values);
-    for (mut column, sigma) in vectors.column_iter_mut().zip(&values[..first]) {
+    let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
+    let mut values: Vec<f64> = vectors.column_iter().map(|image| image.norm()).collect();
+    for (mut column, sigma) in vectors.column_iter_mut().zip(&values).take(first) {
         column /= *sigma;
-    }
-    // |Xc'u| measures a small direction to eps sigma_1 without its square.
-    for (column, sigma) in vectors.column_iter().zip(&mut values).skip(first) {
-        *sigma = column.norm();
     }
     let living = rank(&values, p, T::EPSILON);
     if living > first {
@@ -73,5 +70,5 @@ fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, team: &Team) -> Resu
     }
     complete(&mut vectors, first);
     values[first..].fill(0.0);
-    Ok(Singular { values, vectors })
+    Ok(Singular { values, vectors }.sorted())
 }

@@ -1,7 +1,9 @@
 //! One file per model: means, matrix, eigenproblem, signs, attributes.
 
+mod container;
 mod dual_pca;
 mod likelihood;
+mod moments_file;
 mod n_components;
 mod pca;
 mod plan;
@@ -10,6 +12,7 @@ mod projection;
 mod roads;
 
 pub use likelihood::Gaussian;
+pub use moments_file::{moments_from_bytes, moments_to_bytes};
 pub use n_components::Components;
 pub use pca::{Pca, PcaOptions};
 pub use plan::Solver;

@@ -3,9 +3,11 @@
 use super::arrays::{Matrix, filled, square, with_view};
 use super::jobs::compute;
 use crate::covariance::{Columns, Moments as State, MomentsOptions, center_rows as center, gram as inner_products};
+use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
@@ -33,8 +35,9 @@ pub(super) fn covariance<'py>(
 pub(super) fn gram<'py>(py: Python<'py>, x: Matrix<'py>, center: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (n, d) = x.shape();
     let matrix = with_view!(&x, rows => compute(py, (n * n) as f64 * d as f64, |team| {
-        let mean = Columns::of(rows, center, team)?.mean;
-        Ok(inner_products(&Centered::new(rows, &mean, None), team)?.unscaled())
+        let Columns { mean, mean_rest, .. } = Columns::of(rows, center, team)?;
+        let rows = Centered::new(rows, &mean, None).with_rest_of_mean(&mean_rest);
+        Ok(inner_products(&rows, team)?.unscaled())
     }))?;
     square(py, matrix)
 }
@@ -67,8 +70,8 @@ impl Moments {
 #[pymethods]
 impl Moments {
     #[new]
-    fn new(n_features: usize) -> Self {
-        Self(Mutex::new(State::new(n_features)))
+    fn new(n_features: usize) -> PyResult<Self> {
+        Ok(Self(Mutex::new(State::new(n_features)?)))
     }
 
     fn update<'py>(&self, py: Python<'py>, x: Matrix<'py>, weights: Option<Vector<'py>>) -> PyResult<()> {
@@ -115,5 +118,14 @@ impl Moments {
 
     fn covariance<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray2<f64>>> {
         square(py, self.snapshot().covariance(f64::from(ddof))?)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &moments_to_bytes(&self.snapshot()))
+    }
+
+    #[staticmethod]
+    fn from_bytes(data: &[u8]) -> PyResult<Self> {
+        Ok(Self(Mutex::new(moments_from_bytes(data)?)))
     }
 }
