@@ -12,7 +12,7 @@ NAMES = ["height", "width", "depth", "weight"]
 VALUES = np.random.default_rng(0).standard_normal((30, 4)) * [4, 3, 2, 1] + 10
 TABLES = {
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
-    "pandas nullable": lambda X: pd.DataFrame(X, columns=NAMES).convert_dtypes(convert_integer=False),
+    "pandas nullable": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
     "pandas on Arrow": lambda X: pd.DataFrame(X, columns=NAMES).astype("float64[pyarrow]"),
     "polars": lambda X: pl.DataFrame(X, schema=NAMES),
     "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
@@ -35,8 +35,10 @@ def test_a_table_is_its_values(table):
 @tables
 def test_float32_tables_stay_float32(table):
     found = table(VALUES.astype("f4"))
-    if isinstance(found, pd.DataFrame) and "float64[pyarrow]" in map(str, found.dtypes):
-        found = found.astype("float32[pyarrow]")
+    if isinstance(found, pd.DataFrame):
+        found = found.astype(
+            {"Float64": "Float32", "double[pyarrow]": "float[pyarrow]"}.get(str(found.dtypes.iloc[0]), "f4")
+        )
     assert PCA(2).fit(found).components_.dtype == np.float32
 
 
