@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::matrix::Element;
+use crate::simd::centred_dots::CentredDots;
 use crate::simd::skinny::{Dots, Lines, Updates, panel_stride};
 use crate::simd::{Aligned, Centered, Lane, run};
 use crate::threads::Team;
@@ -103,9 +104,9 @@ impl<'a, T: Lane> Stream<'a, T> {
             let mut panel = Aligned::zeros(self.panel_lines() * self.stride());
             let mut done = 0;
             for range in self.panels(piece) {
-                let lines = self.pack(range.clone(), &mut panel);
-                run(Dots { lines, by, out: &mut out[done..done + range.len() * count] });
-                done += range.len() * count;
+                let sums = range.len() * count;
+                self.pack_and_multiply(range, &mut panel, by, &mut out[done..done + sums]);
+                done += sums;
             }
             Ok(out)
         });
@@ -140,12 +141,14 @@ impl<'a, T: Lane> Stream<'a, T> {
         let mut narrow: Vec<T> = Vec::new();
         let mut pending = 0;
         for range in self.panels(piece) {
-            let lines = self.pack(range.clone(), &mut panel);
             let products = &mut products[..range.len() * count];
-            match weights {
-                Weights::Products(by) => run(Dots { lines, by, out: products }),
-                Weights::Given(y) => gather(y, self.count(), range.clone(), products),
-            }
+            let lines = match weights {
+                Weights::Products(by) => self.pack_and_multiply(range.clone(), &mut panel, by, products),
+                Weights::Given(y) => {
+                    gather(y, self.count(), range.clone(), products);
+                    self.pack(range.clone(), &mut panel)
+                }
+            };
             narrow.clear();
             narrow.extend(products.iter().map(|&y| T::of(y)));
             run(Updates { lines, weights: &narrow, into: &mut sums, stride });
@@ -185,6 +188,24 @@ impl<'a, T: Lane> Stream<'a, T> {
         let wanted = (count * self.len() / PIECE_ELEMENTS).clamp(1, MOST_PIECES);
         let step = count.div_ceil(wanted).max(1).next_multiple_of(panel);
         (0..count).step_by(step).map(|start| start..count.min(start + step)).collect()
+    }
+
+    /// Writes the centred lines in `range` to the panel, and their products with a block of vectors to `out`.
+    fn pack_and_multiply<'p>(
+        &self,
+        range: Range<usize>,
+        panel: &'p mut Aligned<T>,
+        by: Lines<T>,
+        out: &mut [f64],
+    ) -> Lines<'p, T> {
+        if self.by_columns || !self.rows.raw().has_contiguous_rows() {
+            let lines = self.pack(range, panel);
+            run(Dots { lines, by, out });
+            return lines;
+        }
+        let (count, stride) = (range.len(), self.stride());
+        run(CentredDots { source: self.rows, range, by, panel, stride, out });
+        Lines::new(panel, count, stride, self.len())
     }
 
     /// Writes the centred lines in `range` to the panel.

@@ -5,6 +5,7 @@
 
 pub mod affine;
 mod aligned;
+pub mod centred_dots;
 mod exp;
 mod lane;
 mod level;

@@ -10,13 +10,13 @@ use std::array::from_fn;
 use std::ops::Range;
 
 /// Lines (dot products) or vectors of a line (updates) of a tile.
-const DEEP: usize = 3;
+pub(super) const DEEP: usize = 3;
 /// Vectors of the block in a tile.
-const WIDE: usize = 4;
+pub(super) const WIDE: usize = 4;
 /// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
 /// Bytes of a line taken at a time by the dot products: four of them and the lines' own fit the first cache.
-const CHUNK_BYTES: usize = 4096;
+pub(super) const CHUNK_BYTES: usize = 4096;
 /// Lines whose updates are added at a time: their pieces stay in the first cache between neighbouring tiles.
 const UPDATE_LINES: usize = 32;
 
@@ -52,8 +52,14 @@ impl<'a, T> Lines<'a, T> {
         Self::new(data, data.len().checked_div(len).unwrap_or(0), len, len)
     }
 
+    /// How many lines.
     #[inline(always)]
-    fn get(&self, i: usize) -> &'a [T] {
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, i: usize) -> &'a [T] {
         &self.data[i * self.stride..][..self.len]
     }
 }
@@ -96,7 +102,7 @@ impl<T: Lane> WithSimd for Dots<'_, T> {
 
 /// The elements in `span` of all lines against vectors c .. c + B.
 #[inline(always)]
-fn dot_block<T: Lane, S: Simd, const B: usize>(
+pub(super) fn dot_block<T: Lane, S: Simd, const B: usize>(
     simd: S,
     lines: Lines<T>,
     by: Lines<T>,
