@@ -147,7 +147,7 @@ def test_a_small_component_is_not_lost_to_squaring(solver, rtol, s):
 @every_solver
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("constant", [0.1, 7.0, 1e8 + 0.1, -1 / 3])
-@pytest.mark.parametrize("n", [60, 1000])
+@pytest.mark.parametrize("n", [60, 300])
 def test_a_constant_column_contributes_nothing_when_standardised(solver, dtype, constant, n):
     """numpy/numpy#20381: rounding dust over rounding dust is a full-strength feature."""
     X = R(0).standard_normal((n, 4)).astype(dtype)
@@ -165,7 +165,7 @@ def test_a_constant_column_contributes_nothing_when_standardised(solver, dtype, 
     assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=2 * near, atol=5 * near)
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "full"])
+@every_solver
 @pytest.mark.parametrize("weights", [[1, 1, 1, 1], [3, 3, 1, 1]], ids=str)
 def test_minka_s_rule_survives_equal_eigenvalues(solver, weights):
     """scikit-learn/scikit-learn#4441, #10217: the logarithm of a zero gap. Noise of 1e-6 gives 3."""
@@ -177,7 +177,7 @@ def test_minka_s_rule_survives_equal_eigenvalues(solver, weights):
         assert PCA("mle", svd_solver=solver).fit(noisy).n_components_ == 3
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "full"])
+@every_solver
 @pytest.mark.parametrize("c", [1, 1e-7, 1e-8, 1e-9, 1e-10, 1e-200, 1e200])
 def test_minka_s_rule_does_not_depend_on_the_unit(solver, c):
     """scikit-learn/scikit-learn#10217, #16224: an absolute floor gave 0 components in small units."""

@@ -141,11 +141,11 @@ def threads():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "gram", "lanczos", "full", "randomized"])
-@pytest.mark.parametrize("shape", [(30000, 20), (3000, 300), (200, 3000)])
+@pytest.mark.parametrize("shape", [(20000, 20), (1500, 300), (150, 900)])
 def test_the_number_of_threads_changes_no_bit(threads, solver, shape, dtype):
     """scikit-learn/scikit-learn#34070; scverse/scanpy#1187: the core count changed results."""
-    if solver == "gram" and shape[0] > 3000:
-        shape = (500, 400)
+    if solver == "gram":
+        shape = (min(shape[0], 400), shape[1])
     X = (np.random.default_rng(0).standard_normal(shape) + 1).astype(dtype)
     found = []
     for n in (1, 2, 5, 2):

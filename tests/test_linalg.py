@@ -123,7 +123,7 @@ def test_matrices_of_any_unit_have_full_relative_accuracy(scale):
     assert_eigenpairs(A * scale, *eigh(A * scale))
 
 
-@pytest.mark.parametrize("n", range(1, 151))
+@pytest.mark.parametrize("n", [*range(1, 70), 96, 97, 127, 128, 129, 150])
 def test_values_and_vectors_keep_the_same_order_at_every_size(n):
     A = np.diag(np.arange(n, 0, -1.0))
     for matrix in (A, _permuted(A, n)):
