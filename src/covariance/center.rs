@@ -31,7 +31,9 @@ pub fn center_rows<T: Lane>(x: MatrixView<T>, out: &mut [T], team: &Team) -> Res
 fn center<T: Lane>(row: &mut [T]) {
     let base: f64 = row.first().map_or(0.0, |&x| x.into());
     let offset = row.iter().map(|&x| x.into() - base).sum::<f64>() / row.len() as f64;
-    row.iter_mut().for_each(|x| *x = T::of((*x).into() - base - offset));
+    for x in row {
+        *x = T::of((*x).into() - base - offset);
+    }
 }
 
 #[cfg(test)]

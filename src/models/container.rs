@@ -20,8 +20,6 @@ const ALIGNMENT: usize = 8;
 /// The numbers of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numbers<'a> {
-    /// Single precision.
-    F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
     /// Small integers.
@@ -33,7 +31,6 @@ pub(super) enum Numbers<'a> {
 impl Numbers<'_> {
     fn dtype(self) -> &'static str {
         match self {
-            Self::F32(_) => "F32",
             Self::F64(_) => "F64",
             Self::I32(_) => "I32",
             Self::U64(_) => "U64",
@@ -42,7 +39,6 @@ impl Numbers<'_> {
 
     fn append(self, out: &mut Vec<u8>) {
         match self {
-            Self::F32(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::F64(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::I32(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::U64(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
@@ -51,7 +47,6 @@ impl Numbers<'_> {
 
     fn bytes(self) -> usize {
         match self {
-            Self::F32(x) => size_of_val(x),
             Self::F64(x) => size_of_val(x),
             Self::I32(x) => size_of_val(x),
             Self::U64(x) => size_of_val(x),
@@ -132,18 +127,6 @@ impl<'a> Container<'a> {
         Ok(Self { class, arrays: SafeTensors::deserialize(data).map_err(damaged)? })
     }
 
-    /// Whether there is an array of that name.
-    #[must_use]
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.arrays.tensor(name).is_ok()
-    }
-
-    /// Whether the array is in single precision.
-    #[must_use]
-    pub(super) fn is_single(&self, name: &str) -> bool {
-        self.arrays.tensor(name).is_ok_and(|array| array.dtype() == Dtype::F32)
-    }
-
     /// The shape of an array of `N` dimensions.
     ///
     /// # Errors
@@ -205,7 +188,7 @@ macro_rules! stored {
         }
     )*};
 }
-stored!(f32 => F32, f64 => F64, i32 => I32, u64 => U64);
+stored!(f64 => F64, i32 => I32, u64 => U64);
 
 /// The number before the point.
 fn major(version: &str) -> Option<u64> {
@@ -238,7 +221,6 @@ mod tests {
         assert_eq!(container.shape::<2>("a").unwrap(), [2, 1]);
         assert_eq!(container.read::<f64>("a", &[2, 1]).unwrap(), [1.5, -2.0]);
         assert_eq!(container.read::<u64>("n", &[1]).unwrap(), [7]);
-        assert!(container.has("n") && !container.has("b") && !container.is_single("a"));
     }
 
     #[test]
@@ -246,7 +228,7 @@ mod tests {
         let file = file();
         let container = Container::open(&file, "Thing").unwrap();
         assert!(container.read::<f64>("b", &[1]).unwrap_err().to_string().contains("no array 'b'"));
-        assert!(container.read::<f32>("a", &[2, 1]).unwrap_err().to_string().contains("dtype F64 instead of F32"));
+        assert!(container.read::<u64>("a", &[2, 1]).unwrap_err().to_string().contains("dtype F64 instead of U64"));
         assert!(container.read::<f64>("a", &[2]).unwrap_err().to_string().contains("shape [2, 1] instead of [2]"));
         assert!(container.shape::<1>("a").unwrap_err().to_string().contains("2 dimensions"));
     }

@@ -80,14 +80,14 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     /// [`Error::NoConvergence`] where C is singular.
     pub fn precision(&self) -> Result<DMatrix<f64>> {
         let d = self.map.d();
-        let singular = |_| {
+        let singular = || {
             let detail = format!("the covariance of the model is singular, its noise variance is {:e}", self.across);
             Error::NoConvergence { what: "the inverse", detail }
         };
         if (0..d).any(|j| !self.map.lives(j)) {
-            return Err(singular(()));
+            return Err(singular());
         }
-        let across = self.across_dimensions(d).map_err(|_| singular(()))?;
+        let across = self.across_dimensions(d).map_err(|_| singular())?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
         let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();
         Ok(self.spectral(&excess, outside, |j| 1.0 / self.map.unit(j)))

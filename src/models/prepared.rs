@@ -102,7 +102,7 @@ impl<'a, T: Lane> Prepared<'a, T> {
     }
 
     /// The data again with what `solved` knows, in its unit.
-    pub(super) fn known(x: MatrixView<'a, T>, weights: Option<&[f64]>, solved: &Solved) -> Result<Self> {
+    pub(super) fn known(x: MatrixView<'a, T>, weights: Option<&[f64]>, solved: &Solved) -> Self {
         let mean = solved.mean.clone();
         let zeros = || vec![0.0; mean.len()];
         let (source, shift, shift_rest) = match weights {
@@ -117,7 +117,7 @@ impl<'a, T: Lane> Prepared<'a, T> {
             None => (solved.exponent != 0).then(|| vec![2f64.powi(-solved.exponent); mean.len()]),
         };
         let (exponent, total, weight) = (solved.exponent, solved.total, solved.weight);
-        Ok(Self { source, shift, shift_rest, factor, mean, scale: solved.scale.clone(), exponent, total, weight })
+        Self { source, shift, shift_rest, factor, mean, scale: solved.scale.clone(), exponent, total, weight }
     }
 
     /// The prepared rows.

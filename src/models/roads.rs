@@ -195,7 +195,7 @@ fn singular_pairs(found: Eigen) -> Singular {
 fn refined<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, mut solved: Solved, team: &Team) -> Result<Solved> {
     let p = solved.rows.min(x.cols());
     solved.pairs = solved.pairs.truncated(p);
-    let prepared = Prepared::known(x, weights, &solved)?;
+    let prepared = Prepared::known(x, weights, &solved);
     solved.pairs = refine(&prepared.centered(), solved.pairs, team)?;
     Ok(solved)
 }

@@ -53,7 +53,7 @@ pub(super) use with_view;
 
 /// `x` itself, or a copy where the core cannot address it: negative strides, strides that are no multiple of the
 /// element, misaligned data.
-fn addressable<'py, T: numpy::Element>(x: PyReadonlyArray2<'py, T>) -> PyResult<PyReadonlyArray2<'py, T>> {
+fn addressable<T: numpy::Element>(x: PyReadonlyArray2<'_, T>) -> PyResult<PyReadonlyArray2<'_, T>> {
     let fits =
         |(&len, &stride): (&usize, &isize)| len <= 1 || usize::try_from(stride).is_ok_and(|s| s % size_of::<T>() == 0);
     if x.is_aligned() && x.shape().iter().zip(x.strides()).all(fits) {
@@ -61,7 +61,7 @@ fn addressable<'py, T: numpy::Element>(x: PyReadonlyArray2<'py, T>) -> PyResult<
     }
     let keep_order = PyDict::new(x.py());
     keep_order.set_item("order", "K")?;
-    x.call_method(intern!(x.py(), "copy"), (), Some(&keep_order))?.extract().map_err(Into::into)
+    x.call_method(intern!(x.py(), "copy"), (), Some(&keep_order))?.extract()
 }
 
 /// The view of an array that [`addressable`] has seen. An axis of length 1 may carry any stride (`x[None]` has 0).
@@ -120,11 +120,11 @@ pub(super) fn plain_vector_or_none<'a>(x: &'a Bound<'_, PyAny>) -> Option<Option
 }
 
 /// A new C-ordered array, written by `fill`.
-pub(super) fn filled<'py, T: numpy::Element>(
-    py: Python<'py>,
+pub(super) fn filled<T: numpy::Element>(
+    py: Python<'_>,
     shape: [usize; 2],
     fill: impl FnOnce(&mut [T]) -> PyResult<()>,
-) -> PyResult<Bound<'py, PyArray2<T>>> {
+) -> PyResult<Bound<'_, PyArray2<T>>> {
     let out = PyArray2::<T>::zeros(py, shape, false);
     fill(out.readwrite().as_slice_mut()?)?;
     Ok(out)

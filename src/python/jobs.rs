@@ -26,6 +26,8 @@ pub(super) fn compute<R: Send>(
     let threads = num_threads();
     let stop = AtomicBool::new(false);
     let mut signal = None;
+    // The method itself is not general enough in its lifetime to be passed.
+    #[allow(clippy::redundant_closure_for_method_calls)]
     let poll = || {
         if signal.is_none() {
             // `attach` would panic while the interpreter shuts down; `None` then means: give up.

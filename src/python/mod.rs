@@ -1,5 +1,8 @@
 //! The only room that knows PyO3 and NumPy. An adapter is a signature and one call.
 
+// PyO3 hands every argument over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod arrays;
 mod covariance;
 mod errors;

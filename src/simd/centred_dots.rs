@@ -101,6 +101,7 @@ fn group<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
 }
 
 /// A few KiB of `R` rows, of `B` vectors and of what turns the one into the other's partners.
+#[derive(Clone, Copy)]
 struct Piece<'a, T, const R: usize, const B: usize> {
     rows: [&'a [T]; R],
     block: [&'a [T]; B],
