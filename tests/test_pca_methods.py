@@ -209,20 +209,6 @@ def test_from_covariance_refuses_what_is_no_covariance():
         PCA.from_covariance(np.eye(2), np.zeros(3), 10)
 
 
-@variants
-def test_a_frozen_transform_is_the_transform(variant):
-    X = cloud((50, 8))
-    model = PCA(3, **variant).fit(X)
-    frozen = model.freeze()
-    scores = model.transform(X)
-    near = 20 * EPS["f8"] * np.abs(scores).max()
-    assert_allclose(frozen(X), scores, rtol=0, atol=near)
-    assert_allclose(np.ravel(frozen(X[4:5])), scores[4], rtol=0, atol=near)
-    out = np.empty_like(scores)
-    assert frozen(X, out=out) is out
-    assert_allclose(out, scores, rtol=0, atol=near)
-
-
 @pytest.mark.parametrize(
     "method",
     [
@@ -243,7 +229,7 @@ def test_methods_before_fit_say_so(method):
         getattr(PCA(2), method)(np.ones((3, 4)))
 
 
-@pytest.mark.parametrize("method", ["get_covariance", "get_precision", "n_components_for", "freeze"])
+@pytest.mark.parametrize("method", ["get_covariance", "get_precision", "n_components_for"])
 def test_views_before_fit_say_so(method):
     with pytest.raises(ValueError, match="fit"):
         getattr(PCA(2), method)()

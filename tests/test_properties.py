@@ -109,7 +109,9 @@ def test_rotated_data_have_the_same_spectrum(X, seed):
     d = X.shape[1]
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
     found = PCA().fit(X @ Q).singular_values_
-    assert_allclose(found, PCA().fit(X).singular_values_, rtol=0, atol=near(X) + 1e-5 * near(X) + 1e-13)
+    # the promise of the default solver, for each of the two, beside the rounding of the rotation
+    promise = 10 * min(X.shape) * EPS * size(X)
+    assert_allclose(found, PCA().fit(X).singular_values_, rtol=2e-5, atol=2 * promise + near(X))
 
 
 @given(MATRICES, SOLVERS, st.integers(0, 9))

@@ -21,7 +21,7 @@ def images(name):
     data = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "data.py"))
     try:
         return data[name]()
-    except data["DataNotInstalled"] as absent:
+    except data["DataNotInstalledError"] as absent:
         pytest.skip(str(absent))
 
 

@@ -38,7 +38,7 @@ pub struct LanczosOptions {
 
 /// The `k` largest eigenvalues (algebraically) of A with orthonormal eigenvectors, each with a verified residual.
 ///
-/// Returns `None` when `max_products` products do not suffice, so that the caller takes the direct road. Multiple
+/// Returns `None` when `max_products` products, or a basis of the whole space, do not suffice, so that the caller takes the direct road. Multiple
 /// eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an orthonormal
 /// completion with values of about 0. Same bits for any team.
 ///
@@ -72,6 +72,9 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
         search.space.expand(team)?;
         if let Some(found) = search.look(team)? {
             return Ok(Some(found));
+        }
+        if search.space.pending() == 0 {
+            return Ok(None); // the basis spans the whole space: only the direct road can do better
         }
     }
     if options.max_products.is_some() {

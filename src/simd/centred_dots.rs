@@ -94,7 +94,7 @@ fn group<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
         rows: from_fn(|r| &source.raw().row(start + r).unwrap_or_default()[span.clone()]),
         block: from_fn(|b| &by.get(b)[span.clone()]),
         high: &high[span.clone()],
-        low: if T::DOUBLE { &[] } else { &low[span.clone()] },
+        low: if low.is_empty() { &[] } else { &low[span.clone()] },
         factor: if SCALED { &source.narrow_factor()[span] } else { &[] },
     };
     tile::<T, S, R, B, SCALED>(simd, piece, lines, out, by.count());
@@ -124,7 +124,8 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     let rows = piece.rows.map(|row| &T::vectors::<S>(row).0[..full]);
     let block = piece.block.map(|line| &T::vectors::<S>(line).0[..full]);
     let high = &T::vectors::<S>(piece.high).0[..full];
-    let low = if T::DOUBLE { high } else { &T::vectors::<S>(piece.low).0[..full] };
+    let deep = !piece.low.is_empty();
+    let low = if deep { &T::vectors::<S>(piece.low).0[..full] } else { high };
     let factor = if SCALED { &T::vectors::<S>(piece.factor).0[..full] } else { high };
     let lines = lines.map(|line| T::vectors_mut::<S>(line));
     let zero = T::splat(simd, T::zeroed());
@@ -133,7 +134,7 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
         let mut x = [zero; R];
         for r in 0..R {
             x[r] = T::vsub(simd, rows[r][i], high[i]);
-            if !T::DOUBLE {
+            if deep {
                 x[r] = T::vsub(simd, x[r], low[i]);
             }
             if SCALED {
@@ -159,7 +160,7 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     for j in tail..len {
         for r in 0..R {
             let mut x = piece.rows[r][j] - piece.high[j];
-            if !T::DOUBLE {
+            if deep {
                 x = x - piece.low[j];
             }
             if SCALED {
