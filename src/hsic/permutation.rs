@@ -131,7 +131,7 @@ impl Pairs {
         Ok(Self { n, k, l, diagonals, divisor, rounding, exponent: sums.exponents.0 + sums.exponents.1 })
     }
 
-    /// The statistic with sample i of x beside sample order[i] of y.
+    /// The statistic with sample i of x beside sample `order[i]` of y.
     fn statistic(&self, order: &[u32]) -> f64 {
         let (d, e) = &self.diagonals;
         let diagonal: f64 = d.iter().zip(order).map(|(d, &i)| d * e[i as usize]).sum();
@@ -246,7 +246,7 @@ impl WithSimd for Permuted<'_> {
     }
 }
 
-/// out[j * lanes + r] = l[now[r]][j]; where rows run out, the last again (it meets zeros).
+/// `out[j * lanes + r]` = `l[now[r]`][j]; where rows run out, the last again (it meets zeros).
 #[inline(always)]
 fn interleave(l: &[f64], n: usize, now: &[u32], lanes: usize, out: &mut [f64]) {
     let row = |r: usize| &l[now[r.min(now.len() - 1)] as usize * n..][..n];

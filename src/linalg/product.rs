@@ -48,7 +48,7 @@ fn view(a: &DMatrix<f64>) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(a.as_slice(), a.nrows(), a.ncols())
 }
 
-/// All dot products of two sets of vectors of length `len`: out[r * count + c] = vectors[r] . block[c].
+/// All dot products of two sets of vectors of length `len`: `out[r * count + c] = vectors[r] . block[c]`.
 pub(super) fn inner_products(vectors: &[f64], block: &[f64], len: usize) -> Vec<f64> {
     let (lines, by) = (Lines::packed(vectors, len), Lines::packed(block, len));
     let mut out = vec![0.0; (vectors.len() / len.max(1)) * (block.len() / len.max(1))];
@@ -56,7 +56,7 @@ pub(super) fn inner_products(vectors: &[f64], block: &[f64], len: usize) -> Vec<
     out
 }
 
-/// block[c] += sum_r weights[r * count + c] vectors[r], vectors of length `len`.
+/// `block[c] += sum_r weights[r * count + c] vectors[r]`, vectors of length `len`.
 pub(super) fn add_combinations(vectors: &[f64], weights: &[f64], block: &mut [f64], len: usize) {
     run(Updates { lines: Lines::packed(vectors, len), weights, into: block, stride: len });
 }

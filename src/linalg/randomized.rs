@@ -32,7 +32,7 @@ impl RandomizedOptions {
 }
 
 /// Approximations to the `k` largest eigenvalues (algebraically) of A, with orthonormal vectors: fixed cost, no promise
-/// on the error where the spectrum is flat. [`super::lanczos`] verifies its residuals.
+/// on the error where the spectrum is flat. [`lanczos`](super::lanczos()) verifies its residuals.
 ///
 /// Rayleigh-Ritz over the whole block Krylov space `[W, AW, ..., A^(q+1) W]` of a random W with k + oversamples columns,
 /// orthonormalised block by block. It contains the space that subspace iteration with q power iterations ends in, so its

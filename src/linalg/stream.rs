@@ -239,7 +239,7 @@ impl<'a, T: Lane> Stream<'a, T> {
     }
 }
 
-/// out[r * count + c] = y[c * lines + range[r]]
+/// `out[r * count + c] = y[c * lines + range[r]]`
 fn gather(y: &[f64], lines: usize, range: Range<usize>, out: &mut [f64]) {
     let count = out.len() / range.len().max(1);
     for (c, y) in y.chunks_exact(lines).enumerate() {

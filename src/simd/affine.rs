@@ -42,7 +42,7 @@ pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     }
 }
 
-/// One block: out[r][c] = lines[r] . w[c].
+/// One block: `out[r][c] = lines[r] . w[c]`.
 struct Scores<'a, T> {
     lines: &'a [T],
     w: &'a [T],

@@ -110,7 +110,7 @@ struct Piece<'a, T, const R: usize, const B: usize> {
     factor: &'a [T],
 }
 
-/// lines[r] = centred rows[r];   out[r width + b] += lines[r] . block[b]
+/// `lines[r]` = centred `rows[r]`;   `out[r width + b] += lines[r] . block[b]`
 #[inline(always)]
 fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     simd: S,

@@ -124,7 +124,7 @@ pub(super) fn dot_block<T: Lane, S: Simd, const B: usize>(
     }
 }
 
-/// out[r width + b] += rows[r] . block[b]
+/// `out[r width + b] += rows[r] . block[b]`
 #[inline(always)]
 fn dot_tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     simd: S,

@@ -176,7 +176,7 @@ impl<T: Lane> Add<'_, T> {
     }
 }
 
-/// sums[r][c] += sum over the panel's rows of a[row + r] b[vector * lanes + c], for `N` vectors.
+/// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors.
 #[inline(always)]
 fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
     simd: S,
