@@ -15,6 +15,7 @@ _Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, floa
 
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
+__all__: list[str]
 __version__: str
 
 class InternalError(RuntimeError): ...

@@ -125,6 +125,7 @@ class PCA(GaussianProjection):
     total_variance_: float
     rank_: int
     n_components_: int
+    _deviations: Array
     n_samples_: int
     solver_: str
     feature_names_in_: Array

@@ -246,7 +246,7 @@ impl WithSimd for Permuted<'_> {
     }
 }
 
-/// `out[j * lanes + r]` = `l[now[r]`][j]; where rows run out, the last again (it meets zeros).
+/// `out[j * lanes + r] = l[now[r]][j]`; where rows run out, the last again (it meets zeros).
 #[inline(always)]
 fn interleave(l: &[f64], n: usize, now: &[u32], lanes: usize, out: &mut [f64]) {
     let row = |r: usize| &l[now[r.min(now.len() - 1)] as usize * n..][..n];
