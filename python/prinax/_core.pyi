@@ -15,7 +15,33 @@ _Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, floa
 
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
-__all__: list[str]
+__all__ = [
+    "InternalError",
+    "Moments",
+    "__version__",
+    "back_project",
+    "center_rows",
+    "components_for",
+    "covariance",
+    "eigh",
+    "fit_pca",
+    "get_num_threads",
+    "gram",
+    "model_covariance",
+    "model_precision",
+    "pca_from_covariance",
+    "pca_from_moments",
+    "project",
+    "project_fast",
+    "reconstruct",
+    "reconstruction_error",
+    "residuals",
+    "score",
+    "score_samples",
+    "set_num_threads",
+    "simd_level",
+    "squared_residuals",
+]
 __version__: str
 
 class InternalError(RuntimeError): ...
