@@ -53,7 +53,7 @@ lint: .venv/.prinax .venv/.lint
 	@$(RUN) "checking the Python formatting" $(PY) -m ruff format --check .
 	@$(RUN) "ruff" $(PY) -m ruff check .
 	@$(RUN) "mypy, strict" $(PY) -m mypy
-	@MYPYPATH=python $(RUN) "stubtest: the stub against the compiled module" $(PY) -m mypy.stubtest prinax._core
+	@MYPYPATH=python $(RUN) "stubtest: the stub against the compiled module" $(PY) -m mypy.stubtest --mypy-config-file pyproject.toml prinax._core
 
 clean:
 	rm -rf .venv .venv-sk* target examples/pictures
