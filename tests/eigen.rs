@@ -10,8 +10,10 @@ mod support;
 use nalgebra::DMatrix;
 use prinax::linalg::{Eigen, eigenvalues, eigh, eigh_leading};
 use prinax::simd::{Level, level};
+use prinax::threads::in_pool;
 use prinax::{Error, Team};
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 use support::Random;
 use support::symmetric::{diagonal, families, gram, symmetric, tridiagonal, wilkinson};
 
@@ -259,6 +261,33 @@ fn only_the_lower_triangle_counts() {
         let a = symmetric(&random.normals(d, d));
         let lower = a.lower_triangle();
         assert_eq!(check("noise", &a).values, eigh(&lower, &Team::solo()).unwrap().values);
+    }
+}
+
+/// Work is cut at fixed places, so the number of threads never shows.
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let mut random = Random(10);
+    let stop = AtomicBool::new(false);
+    for d in [40, 255, 256, 300, 541] {
+        let a = symmetric(&random.normals(d, d));
+        let solo = check("noise", &a);
+        let few = eigh_leading(&a, 9, &Team::solo()).unwrap();
+        for threads in [2, 3] {
+            let team = Team::new(threads, &stop);
+            let shared = in_pool(threads, || (), || eigh(&a, &team)).unwrap();
+            assert!(shared.values == solo.values && shared.vectors == solo.vectors, "d = {d}, {threads} threads");
+            let shared = in_pool(threads, || (), || eigh_leading(&a, 9, &team)).unwrap();
+            assert!(shared.values == few.values && shared.vectors == few.vectors, "d = {d}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn the_caller_can_stop_it() {
+    let stop = AtomicBool::new(true);
+    for d in [3, 100, 300] {
+        assert_eq!(eigh(&DMatrix::identity(d, d), &Team::new(1, &stop)).unwrap_err(), Error::Interrupted);
     }
 }
 

@@ -13,6 +13,9 @@ use crate::error::Result;
 use crate::simd::Aligned;
 use crate::threads::Team;
 
+/// From this order on, the work is cut into pieces for the team; below it the whole takes less than a few ms.
+pub(super) const SHARED: usize = 256;
+
 /// Up to this order QL is faster than another split (measured between 16 and 64).
 const LEAF: usize = 48;
 
@@ -26,8 +29,7 @@ pub(super) fn divide_and_conquer(d: &mut [f64], e: &mut [f64], wanted: usize, te
     let n = d.len();
     let mut vectors = Aligned::zeros(n * n);
     let basis = Basis { data: &mut vectors, stride: n, order: n };
-    let mut scratch = Scratch::new(n);
-    solve(Node { d, e, basis }, wanted, &mut scratch, team)?;
+    solve(Node { d, e, basis }, wanted, team)?;
     Ok(vectors)
 }
 
@@ -53,6 +55,16 @@ impl Scratch {
 }
 
 impl Node<'_> {
+    /// Takes the middle off-diagonal entry out: the order of the leading block, and the entry.
+    fn tear(&mut self) -> (usize, f64) {
+        let middle = self.d.len() / 2;
+        let entry = self.e[middle - 1];
+        let coupling = if entry.abs() <= NEGLIGIBLE { 0.0 } else { entry };
+        self.d[middle - 1] -= coupling.abs();
+        self.d[middle] -= coupling.abs();
+        (middle, coupling)
+    }
+
     /// The leading block of order `middle`, and the rest.
     fn halves(&mut self, middle: usize) -> [Node<'_>; 2] {
         let Basis { data, stride, order } = &mut self.basis;
@@ -66,19 +78,29 @@ impl Node<'_> {
     }
 }
 
-fn solve(mut node: Node, wanted: usize, scratch: &mut Scratch, team: &Team) -> Result<()> {
+/// The halves of a large block go to the team, each with its own scratch.
+fn solve(mut node: Node, wanted: usize, team: &Team) -> Result<()> {
     let n = node.d.len();
-    if n <= LEAF {
+    if n < SHARED {
+        return solve_alone(node, wanted, &mut Scratch::new(n), team);
+    }
+    let (middle, coupling) = node.tear();
+    let halves = team.map(node.halves(middle).into(), |half: Node| {
+        let all = half.d.len();
+        solve(half, all, team)
+    });
+    halves.into_iter().collect::<Result<()>>()?;
+    Merge::new(n).run(node.d, coupling, middle, &mut node.basis, wanted, team)
+}
+
+fn solve_alone(mut node: Node, wanted: usize, scratch: &mut Scratch, team: &Team) -> Result<()> {
+    if node.d.len() <= LEAF {
         return leaf(node, scratch);
     }
-    let middle = n / 2;
-    let coupling = node.e[middle - 1];
-    let coupling = if coupling.abs() <= NEGLIGIBLE { 0.0 } else { coupling };
-    node.d[middle - 1] -= coupling.abs();
-    node.d[middle] -= coupling.abs();
+    let (middle, coupling) = node.tear();
     for half in node.halves(middle) {
         let all = half.d.len();
-        solve(half, all, scratch, team)?;
+        solve_alone(half, all, scratch, team)?;
     }
     team.check()?;
     scratch.merge.run(node.d, coupling, middle, &mut node.basis, wanted, team)

@@ -46,7 +46,7 @@ pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
     let unit = unit_of(a)?;
-    let mut reduced = Tridiagonal::of(a, power::power(-unit));
+    let mut reduced = Tridiagonal::of(a, power::power(-unit), team)?;
     team.check()?;
     let mut eigen = if d <= EXPLICIT { by_ql(&mut reduced, k)? } else { by_divide_and_conquer(&mut reduced, k, team)? };
     for value in &mut eigen.values {
@@ -61,7 +61,7 @@ pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
 /// Those of [`eigh`].
 pub fn eigenvalues(a: &DMatrix<f64>, team: &Team) -> Result<Vec<f64>> {
     let unit = unit_of(a)?;
-    let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, power::power(-unit));
+    let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, power::power(-unit), team)?;
     let mut rotations = Rotations::new(diagonal.len());
     team.check()?;
     implicit_ql(&mut diagonal, &mut off_diagonal, &mut [], 0, &mut rotations)?;

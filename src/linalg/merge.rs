@@ -1,6 +1,7 @@
 //! One step up in divide and conquer: from the eigenvectors of two halves to those of the whole.
 
 use super::deflation::{Basis, Deflation, Support};
+use super::divide_conquer::SHARED;
 use super::secular::Roots;
 use super::secular_vectors::{Corrected, Vectors};
 use crate::error::{Error, Result};
@@ -13,6 +14,13 @@ use std::ops::Range;
 /// Columns of U formed and multiplied at a time: enough for the product to run at full rate, few enough that they are still
 /// in the cache when it starts.
 const COLUMNS: usize = 64;
+
+/// Roots in a piece for the team; a multiple of every vector's lanes, so that a root never depends on the cut.
+const ROOTS: usize = 64;
+
+/// Groups of columns that the team shares; more than the threads of most machines, few enough that packing the halves for
+/// each product stays cheap.
+const GROUPS: usize = 8;
 
 /// Scratch for merging up to n columns.
 pub(super) struct Merge {
@@ -29,7 +37,7 @@ pub(super) struct Merge {
     grouped_z: Vec<f64>,
     /// The columns of the two halves, packed: top, bottom, deflated.
     packed: Aligned<f64>,
-    /// A block of columns of U.
+    /// A block of columns of U for each group.
     block: Aligned<f64>,
 }
 
@@ -58,7 +66,7 @@ impl Merge {
             grouped_poles: Vec::with_capacity(n),
             grouped_z: Vec::with_capacity(n),
             packed: Aligned::zeros(n * n),
-            block: Aligned::zeros(n * COLUMNS.min(n)),
+            block: Aligned::zeros(n * COLUMNS * if n < SHARED { 1 } else { GROUPS }),
         }
     }
 
@@ -77,18 +85,18 @@ impl Merge {
         if self.deflation.kept.is_empty() {
             return Ok(());
         }
-        self.find_roots(d, rho)?;
+        self.find_roots(d, rho, team)?;
         let layout = self.group(middle, d.len());
         self.pack(basis, layout);
         self.place_values(d);
         team.check()?;
-        self.multiply(basis, layout, self.wanted_roots(d, wanted));
+        self.multiply(basis, layout, self.wanted_roots(d, wanted), team);
         self.place_deflated(basis, layout);
         Ok(())
     }
 
     /// The roots, and the z that has exactly these roots.
-    fn find_roots(&mut self, d: &[f64], rho: f64) -> Result<()> {
+    fn find_roots(&mut self, d: &[f64], rho: f64, team: &Team) -> Result<()> {
         let Deflation { z, kept, .. } = &self.deflation;
         let k = kept.len();
         refill(&mut self.poles, kept.iter().map(|&c| d[c]));
@@ -97,11 +105,18 @@ impl Merge {
         refill(&mut self.origin, std::iter::repeat_n(0.0, k));
         refill(&mut self.shift, std::iter::repeat_n(0.0, k));
         let Self { poles, weights, corrected, origin, shift, .. } = self;
-        if !run(Roots { poles, weights, first: 0, origin, shift }) {
+        let piece = if k < SHARED { k } else { ROOTS };
+        let places = origin.chunks_mut(piece).zip(shift.chunks_mut(piece)).enumerate();
+        let found = team.map(places.collect(), |(p, (origin, shift))| {
+            run(Roots { poles, weights, first: p * piece, origin, shift })
+        });
+        if found.contains(&false) {
             let detail = format!("a root of the secular equation with {k} poles exceeded its budget");
             return Err(Error::NoConvergence { what: "divide and conquer", detail });
         }
-        run(Corrected { poles, origin, shift, first: 0, z: corrected });
+        team.map(corrected.chunks_mut(piece).enumerate().collect(), |(p, z)| {
+            run(Corrected { poles, origin, shift, first: p * piece, z });
+        });
         Ok(())
     }
 
@@ -153,25 +168,21 @@ impl Merge {
         first.unwrap_or(kept)..kept
     }
 
-    /// `diag(Q_1, Q_2) U`, a block of columns of U at a time.
-    fn multiply(&mut self, basis: &mut Basis, layout: Layout, roots: Range<usize>) {
-        let Layout { middle, order, kept, top, bottom } = layout;
+    /// `diag(Q_1, Q_2) U` for the roots given, in groups of columns.
+    fn multiply(&mut self, basis: &mut Basis, layout: Layout, roots: Range<usize>, team: &Team) {
+        let Layout { middle, order, top, bottom, .. } = layout;
         let Self { origin, shift, grouped_poles, grouped_z, packed, block, .. } = self;
-        let first = MatRef::from_column_major_slice(&packed[..middle * top], middle, top);
-        let second = &packed[middle * top..][..(order - middle) * bottom];
-        let second = MatRef::from_column_major_slice(second, order - middle, bottom);
-        for from in roots.clone().step_by(COLUMNS) {
-            let these = from..(from + COLUMNS).min(roots.end);
-            let columns = &mut block[..kept * these.len()];
-            let (origin, shift) = (&origin[these.clone()], &shift[these.clone()]);
-            run(Vectors { poles: grouped_poles, z: grouped_z, origin, shift, columns });
-            let u = MatRef::from_column_major_slice(columns, kept, these.len());
-            let to = &mut basis.data[from * basis.stride..];
-            let to = MatMut::from_column_major_slice_with_stride_mut(to, order, these.len(), basis.stride);
-            let (to_first, to_second) = to.split_at_row_mut(middle);
-            matmul(to_first, Accum::Replace, first, u.subrows(0, top), 1.0, Par::Seq);
-            matmul(to_second, Accum::Replace, second, u.subrows(kept - bottom, bottom), 1.0, Par::Seq);
-        }
+        let (first, rest) = packed.split_at(middle * top);
+        let second = &rest[..(order - middle) * bottom];
+        let (poles, z, stride) = (&grouped_poles[..], &grouped_z[..], basis.stride);
+        let product = Product { layout, first, second, poles, z, origin, shift, stride };
+        let count = roots.len();
+        let width = if order < SHARED { count } else { count.div_ceil(GROUPS).next_multiple_of(COLUMNS) };
+        let columns = basis.data[roots.start * stride..].chunks_mut(width.max(1) * stride);
+        let groups = roots.clone().step_by(width.max(1)).zip(columns).zip(block.chunks_mut(order * COLUMNS));
+        team.map(groups.collect(), |((from, to), block)| {
+            product.form(from..(from + width).min(roots.end), to, block);
+        });
     }
 
     fn place_deflated(&mut self, basis: &mut Basis, layout: Layout) {
@@ -179,6 +190,42 @@ impl Merge {
         let from = self.packed[middle * top + (order - middle) * bottom..].chunks_exact(order);
         for (at, column) in from.take(order - kept).enumerate() {
             basis.column_mut(kept + at).copy_from_slice(column);
+        }
+    }
+}
+
+/// `diag(Q_1, Q_2) U`, all but the columns to form.
+struct Product<'a> {
+    layout: Layout,
+    /// Packed columns of the two halves.
+    first: &'a [f64],
+    second: &'a [f64],
+    /// In the order of the packed columns.
+    poles: &'a [f64],
+    z: &'a [f64],
+    origin: &'a [f64],
+    shift: &'a [f64],
+    /// Distance of the columns formed.
+    stride: usize,
+}
+
+impl Product<'_> {
+    /// The columns that belong to `roots`, a block at a time.
+    fn form(&self, roots: Range<usize>, to: &mut [f64], block: &mut [f64]) {
+        let Layout { middle, order, kept, top, bottom } = self.layout;
+        let first = MatRef::from_column_major_slice(self.first, middle, top);
+        let second = MatRef::from_column_major_slice(self.second, order - middle, bottom);
+        for (from, to) in roots.clone().step_by(COLUMNS).zip(to.chunks_mut(COLUMNS * self.stride)) {
+            let these = from..(from + COLUMNS).min(roots.end);
+            let width = these.len();
+            let columns = &mut block[..kept * width];
+            let (origin, shift) = (&self.origin[these.clone()], &self.shift[these]);
+            run(Vectors { poles: self.poles, z: self.z, origin, shift, columns });
+            let u = MatRef::from_column_major_slice(columns, kept, width);
+            let to = MatMut::from_column_major_slice_with_stride_mut(to, order, width, self.stride);
+            let (to_first, to_second) = to.split_at_row_mut(middle);
+            matmul(to_first, Accum::Replace, first, u.subrows(0, top), 1.0, Par::Seq);
+            matmul(to_second, Accum::Replace, second, u.subrows(kept - bottom, bottom), 1.0, Par::Seq);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Eigenproblems and factorisations.
 
 mod back_transform;
+mod deferred;
 mod deflation;
 mod divide_conquer;
 mod eigh;
@@ -24,6 +25,7 @@ mod stream;
 mod svd;
 #[cfg(test)]
 mod testing;
+mod triangle;
 mod tridiagonal;
 mod unit;
 

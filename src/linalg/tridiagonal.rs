@@ -7,11 +7,17 @@
 //! ```
 //!
 //! The update by column k and the product `A v` of column k + 1 share one pass, so the triangle goes through the cache
-//! once for each column. Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 5.1 and 8.3.1.
+//! once for each column. Where the triangle is larger than the cache, updates are put off (see [`super::deferred`]).
+//! Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 5.1 and 8.3.1.
 
+use super::deferred::reduce_leading;
+use super::triangle::{Pair, Pass, multiply};
+use crate::error::Result;
 use crate::simd::{Aligned, run};
+use crate::threads::Team;
 use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
+use std::mem::swap;
 
 /// Rows are padded with zeros to a multiple of this: the lanes of the widest vector, and a cache line.
 const PAD: usize = 8;
@@ -47,21 +53,25 @@ pub(super) struct Tridiagonal {
 
 impl Tridiagonal {
     /// Reduces `factor * a`, reading only the lower triangle of the square matrix `a`. `4/3 n^3` operations.
-    pub(super) fn of(a: &DMatrix<f64>, factor: f64) -> Self {
+    ///
+    /// # Errors
+    /// [`crate::Error::Interrupted`].
+    pub(super) fn of(a: &DMatrix<f64>, factor: f64, team: &Team) -> Result<Self> {
         let mut tridiagonal = Self::packed(a, factor);
-        let mut work = Aligned::zeros(3 * tridiagonal.reflectors.stride);
-        run(Reduce::new(&mut tridiagonal, &mut work));
-        tridiagonal
+        let mut work = Aligned::zeros(2 * tridiagonal.reflectors.stride);
+        let from = reduce_leading(&mut tridiagonal, &mut work, team)?;
+        run(Reduce::new(&mut tridiagonal, from, &mut work));
+        Ok(tridiagonal)
     }
 
     /// The lower triangle of `factor * a`, its columns in padded rows, not yet reduced.
-    fn packed(a: &DMatrix<f64>, factor: f64) -> Self {
+    pub(super) fn packed(a: &DMatrix<f64>, factor: f64) -> Self {
         let n = a.ncols();
         let stride = padded(n);
         let mut rows = Aligned::zeros(n * stride);
         let columns = a.as_slice().chunks_exact(n.max(1));
         for (k, (row, column)) in rows.chunks_exact_mut(stride.max(1)).zip(columns).enumerate() {
-            for (to, from) in row.iter_mut().zip(column).skip(k) {
+            for (to, from) in row[k..].iter_mut().zip(&column[k..]) {
                 *to = from * factor;
             }
         }
@@ -70,21 +80,22 @@ impl Tridiagonal {
     }
 }
 
-/// Reduces the upper triangle held in `rows`, leaving the reflectors there.
+/// Reduces the columns `from ..` of the upper triangle held in `rows`, leaving the reflectors there.
 struct Reduce<'a> {
     rows: &'a mut [f64],
     stride: usize,
     diagonal: &'a mut [f64],
     off_diagonal: &'a mut [f64],
     tau: &'a mut [f64],
-    /// Three padded rows of zeros.
+    from: usize,
+    /// Two padded rows: w of column `from - 1`, which is not yet applied, and y. Zero in the padding.
     work: &'a mut [f64],
 }
 
 impl<'a> Reduce<'a> {
-    fn new(of: &'a mut Tridiagonal, work: &'a mut [f64]) -> Self {
+    fn new(of: &'a mut Tridiagonal, from: usize, work: &'a mut [f64]) -> Self {
         let Tridiagonal { diagonal, off_diagonal, reflectors: Reflectors { rows, stride, tau } } = of;
-        Self { rows, stride: *stride, diagonal, off_diagonal, tau, work }
+        Self { rows, stride: *stride, diagonal, off_diagonal, tau, from, work }
     }
 }
 
@@ -93,39 +104,71 @@ impl WithSimd for Reduce<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, stride, diagonal, off_diagonal, tau, work } = self;
+        let Self { rows, stride, diagonal, off_diagonal, tau, from, work } = self;
         let n = diagonal.len();
         assert!(off_diagonal.len() == n && tau.len() == n && stride == padded(n));
-        assert!(rows.len() == n * stride && work.len() == 3 * stride);
-        let (none, work) = work.split_at_mut(stride);
-        let (w, y) = work.split_at_mut(stride);
-        for k in 0..n {
-            let (done, trailing) = rows.split_at_mut((k + 1) * stride);
+        assert!(rows.len() == n * stride && work.len() == 2 * stride);
+        let (mut w, mut y) = work.split_at_mut(stride);
+        for k in from..n {
+            let (done, rows) = rows.split_at_mut((k + 1) * stride);
             let (before, row) = done.split_at_mut(k * stride);
-            let v = if k == 0 { &*none } else { &before[(k - 1) * stride..] };
-            update_row(row, v, w, k, n);
-            diagonal[k] = row[k];
-            row[k] = 0.0;
+            let v = &before[k.saturating_sub(1) * stride..];
+            let column = Column { row, k, n };
+            let found = if k == 0 { column.reflect(simd, &[]) } else { column.reflect(simd, &[Pair { v, w }]) };
+            (diagonal[k], off_diagonal[k], tau[k]) = (found.diagonal, found.off_diagonal, found.tau);
             if k + 1 == n {
                 break;
             }
-            (off_diagonal[k], tau[k]) = reflector(simd, &mut row[k + 1..n]);
-            update_and_multiply(simd, trailing, k + 1, n, &Update { v, w }, row, y);
-            let half = 0.5 * tau[k] * tau[k] * dot(simd, &row[k + 1..n], &y[k + 1..n]);
-            w[k] = 0.0;
-            for j in k + 1..n {
-                w[j] = tau[k] * y[j] - half * row[j];
+            if k == 0 {
+                multiply(simd, Pass { rows, first: k + 1, n, pending: [], x: row, y });
+            } else {
+                multiply(simd, Pass { rows, first: k + 1, n, pending: [Pair { v, w }], x: row, y });
             }
+            finish(simd, found.tau, &row[k + 1..n], &mut y[k + 1..n]);
+            swap(&mut w, &mut y);
         }
     }
 }
 
-/// `row -= v_k w' + w_k v'` from column k on.
+/// Row k of the triangle, which becomes the reflector of column k.
+pub(super) struct Column<'a> {
+    pub(super) row: &'a mut [f64],
+    pub(super) k: usize,
+    pub(super) n: usize,
+}
+
+/// What a column gives to T, and the factor of its reflector.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) diagonal: f64,
+    pub(super) off_diagonal: f64,
+    pub(super) tau: f64,
+}
+
+impl Column<'_> {
+    /// Applies the pending updates to the row and turns it into the reflector.
+    #[inline(always)]
+    pub(super) fn reflect<S: Simd>(self, simd: S, pending: &[Pair]) -> Found {
+        let Self { row, k, n } = self;
+        for Pair { v, w } in pending {
+            let (v_k, w_k) = (v[k], w[k]);
+            for ((x, v), w) in row[k..n].iter_mut().zip(&v[k..n]).zip(&w[k..n]) {
+                *x -= v_k * w + w_k * v;
+            }
+        }
+        let diagonal = row[k];
+        row[k] = 0.0;
+        let (off_diagonal, tau) = reflector(simd, &mut row[k + 1..n]);
+        Found { diagonal, off_diagonal, tau }
+    }
+}
+
+/// y becomes w = tau y - (tau^2 / 2) (x'y) x.
 #[inline(always)]
-fn update_row(row: &mut [f64], v: &[f64], w: &[f64], k: usize, n: usize) {
-    let (v_k, w_k) = (v[k], w[k]);
-    for ((x, v), w) in row[k..n].iter_mut().zip(&v[k..n]).zip(&w[k..n]) {
-        *x -= v_k * w + w_k * v;
+pub(super) fn finish<S: Simd>(simd: S, tau: f64, x: &[f64], y: &mut [f64]) {
+    let half = 0.5 * tau * tau * dot(simd, x, y);
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = tau * *y - half * x;
     }
 }
 
@@ -150,90 +193,9 @@ fn reflector<S: Simd>(simd: S, x: &mut [f64]) -> (f64, f64) {
     (beta, (beta - alpha) / beta)
 }
 
-/// The rank-two update `- v w' - w v'`.
-struct Update<'a> {
-    v: &'a [f64],
-    w: &'a [f64],
-}
-
-/// One pass over the trailing triangle, whose first row is row `first` of the matrix: `A -= v w' + w v'`, then `y = A x`.
-#[inline(always)]
-fn update_and_multiply<S: Simd>(
-    simd: S,
-    trailing: &mut [f64],
-    first: usize,
-    n: usize,
-    update: &Update,
-    x: &[f64],
-    y: &mut [f64],
-) {
-    let stride = x.len();
-    assert!(update.v.len() >= stride && update.w.len() >= stride && y.len() == stride && n <= stride);
-    y[first..n].fill(0.0);
-    let mut pairs = trailing.chunks_exact_mut(2 * stride);
-    let mut i = first;
-    for pair in &mut pairs {
-        let (upper, lower) = pair.split_at_mut(stride);
-        row_pair(simd, upper, lower, i, n, update, x, y);
-        i += 2;
-    }
-    if i < n {
-        let row = pairs.into_remainder();
-        row[i] -= 2.0 * update.v[i] * update.w[i];
-        y[i] += row[i] * x[i];
-    }
-}
-
-/// Rows i and i + 1 of the pass: the 2 x 2 corner, the columns before the next full vector, then vectors.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn row_pair<S: Simd>(
-    simd: S,
-    upper: &mut [f64],
-    lower: &mut [f64],
-    i: usize,
-    n: usize,
-    update: &Update,
-    x: &[f64],
-    y: &mut [f64],
-) {
-    let (v, w, stride) = (&update.v[..x.len()], &update.w[..x.len()], x.len());
-    assert!(upper.len() == stride && lower.len() == stride && y.len() == stride && i + 1 < n && n <= stride);
-    let ([v0, v1], [w0, w1], [x0, x1]) = ([v[i], v[i + 1]], [w[i], w[i + 1]], [x[i], x[i + 1]]);
-    upper[i] -= 2.0 * v0 * w0;
-    upper[i + 1] -= v0 * w1 + w0 * v1;
-    lower[i + 1] -= 2.0 * v1 * w1;
-    let mut sum0 = upper[i] * x0 + upper[i + 1] * x1;
-    let mut sum1 = upper[i + 1] * x0 + lower[i + 1] * x1;
-    let full = (i + 2).next_multiple_of(S::F64_LANES).min(stride);
-    for j in i + 2..full.min(n) {
-        upper[j] -= v0 * w[j] + w0 * v[j];
-        lower[j] -= v1 * w[j] + w1 * v[j];
-        sum0 += upper[j] * x[j];
-        sum1 += lower[j] * x[j];
-        y[j] += upper[j] * x0 + lower[j] * x1;
-    }
-    let minus_v = [simd.splat_f64s(-v0), simd.splat_f64s(-v1)];
-    let minus_w = [simd.splat_f64s(-w0), simd.splat_f64s(-w1)];
-    let here = [simd.splat_f64s(x0), simd.splat_f64s(x1)];
-    let mut sums = [simd.splat_f64s(0.0); 2];
-    let (upper, lower) = (S::as_mut_simd_f64s(&mut upper[full..]).0, S::as_mut_simd_f64s(&mut lower[full..]).0);
-    let (v, w) = (S::as_simd_f64s(&v[full..]).0, S::as_simd_f64s(&w[full..]).0);
-    let (x, beyond) = (S::as_simd_f64s(&x[full..]).0, S::as_mut_simd_f64s(&mut y[full..]).0);
-    for (((((a, b), v), w), x), y) in upper.iter_mut().zip(lower).zip(v).zip(w).zip(x).zip(beyond) {
-        *a = simd.mul_add_e_f64s(minus_w[0], *v, simd.mul_add_e_f64s(minus_v[0], *w, *a));
-        *b = simd.mul_add_e_f64s(minus_w[1], *v, simd.mul_add_e_f64s(minus_v[1], *w, *b));
-        sums[0] = simd.mul_add_e_f64s(*a, *x, sums[0]);
-        sums[1] = simd.mul_add_e_f64s(*b, *x, sums[1]);
-        *y = simd.mul_add_e_f64s(*b, here[1], simd.mul_add_e_f64s(*a, here[0], *y));
-    }
-    y[i] += sum0 + simd.reduce_sum_f64s(sums[0]);
-    y[i + 1] += sum1 + simd.reduce_sum_f64s(sums[1]);
-}
-
 /// a'b, in four running sums.
 #[inline(always)]
-fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_tail), (b, b_tail)) = (S::as_simd_f64s(a), S::as_simd_f64s(b));
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     let mut sums = [simd.splat_f64s(0.0); 4];
@@ -274,8 +236,8 @@ mod tests {
     fn reduce(a: &DMatrix<f64>, level: Level) -> (DMatrix<f64>, DMatrix<f64>) {
         let n = a.nrows();
         let mut reduced = Tridiagonal::packed(a, 1.0);
-        let mut work = Aligned::zeros(3 * padded(n));
-        run_at(level, Reduce::new(&mut reduced, &mut work)).unwrap();
+        let mut work = Aligned::zeros(2 * padded(n));
+        run_at(level, Reduce::new(&mut reduced, 0, &mut work)).unwrap();
         let (d, e) = (&reduced.diagonal, &reduced.off_diagonal);
         let t = DMatrix::from_fn(n, n, |i, j| match i.abs_diff(j) {
             0 => d[i],
@@ -289,7 +251,7 @@ mod tests {
     #[test]
     fn a_column_that_needs_no_reflection_gets_none() {
         let a = DMatrix::from_row_slice(3, 3, &[1.0, 5.0, 0.0, 5.0, 2.0, 7.0, 0.0, 7.0, 3.0]);
-        let reduced = Tridiagonal::of(&a, 2.0);
+        let reduced = Tridiagonal::of(&a, 2.0, &Team::solo()).unwrap();
         assert_eq!(reduced.diagonal, [2.0, 4.0, 6.0]);
         assert_eq!(reduced.off_diagonal, [10.0, 14.0, 0.0]);
         assert_eq!(reduced.reflectors.tau, [0.0; 3]);
