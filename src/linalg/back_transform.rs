@@ -1,8 +1,9 @@
 //! Applying the Q of a tridiagonalisation to many columns, in blocks of reflectors.
 //!
-//! A product of b reflectors is `H_j .. H_{j+b-1} = I - V S^{-1} V'` with S upper triangular, `S = striu(V'V) + diag(1 / tau)`,
-//! so that a block costs three matrix products instead of b passes. Reference: Puglisi (1992); Joffrain, Low, Quintana-Orti,
-//! van de Geijn and Van Zee (2006), "Accumulating Householder transformations, revisited".
+//! A product of b reflectors is `H_j .. H_{j+b-1} = I - V S^{-1} V'` with S upper triangular,
+//! `S = striu(V'V) + diag(1 / tau)`, so that a block costs matrix products instead of b passes. Reference: Puglisi
+//! (1992); Joffrain, Low, Quintana-Orti, van de Geijn and Van Zee (2006), "Accumulating Householder transformations,
+//! revisited".
 
 use super::divide_conquer::SHARED;
 use super::tridiagonal::Reflectors;
@@ -52,8 +53,8 @@ impl Reflectors {
         Ok(())
     }
 
-    /// V of the block whose first reflector is number `from`, without the rows of zeros above. The last two reflectors are
-    /// the identity and belong to no block.
+    /// V of the block whose first reflector is number `from`, without the rows of zeros above. The last two reflectors
+    /// are the identity and belong to no block.
     fn block(&self, from: usize) -> MatRef<'_, f64> {
         let n = self.tau.len();
         // Column j of V is row `from + j` of the reflectors, whose first `from + 1` entries are 0.

@@ -1,8 +1,9 @@
 //! Tridiagonalisation of what does not fit the cache: most passes over the triangle only read it.
 //!
-//! Up to [`DEFERRED`] updates stay pending. The product of a new column with the matrix as it should be is that with the matrix as it
-//! is, less `sum v (w'x) + w (v'x)`; every [`DEFERRED`]-th pass applies what is pending. This is the panel of LAPACK's dlatrd, with
-//! the update of the panel in the same pass as the next product (Dongarra, Hammarling and Sorensen 1989). The team shares each pass.
+//! Up to [`DEFERRED`] updates stay pending. The product of a new column with the matrix as it should be is that with
+//! the matrix as it is, less `sum v (w'x) + w (v'x)`; every [`DEFERRED`]-th pass applies what is pending. This is the
+//! panel of LAPACK's dlatrd, with the update of the panel in the same pass as the next product (Dongarra, Hammarling
+//! and Sorensen 1989). The team shares each pass.
 
 use super::triangle::{Pair, Pass};
 use super::tridiagonal::{Column, Found, Reflectors, Tridiagonal, dot, finish};
@@ -11,8 +12,8 @@ use crate::simd::{Aligned, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
-/// Updates that wait for one pass. With four, writing is a fifth of the traffic, and the corrections stay below a hundredth
-/// of the work.
+/// Updates that wait for one pass. With four, writing is a fifth of the traffic, and the corrections stay below a
+/// hundredth of the work.
 const DEFERRED: usize = 4;
 
 /// Up to this order the triangle stays in the second cache, and updating at once costs nothing.
@@ -27,8 +28,8 @@ const PIECES: usize = 8;
 /// Columns between two looks at the stop flag.
 const COLUMNS_BETWEEN_CHECKS: usize = 16;
 
-/// Reduces columns until the rest fits the cache. Returns the first column that remains, with the w of the one before it, still to be
-/// applied, in the first half of `work`.
+/// Reduces columns until the rest fits the cache. Returns the first column that remains, with the w of the one before
+/// it, still to be applied, in the first half of `work`.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].

@@ -1,8 +1,8 @@
 //! Deflation: the parts of `D + rho z z'` that are eigenpairs already.
 //!
-//! Where `rho |z_i|` is negligible, `(d_i, e_i)` is an eigenpair. Where two poles are so close that rotating one's z away
-//! leaves a negligible off-diagonal entry, one of them is, after the rotation. What is kept has poles well apart and no small z.
-//! Reference: Dongarra and Sorensen (1987), section 4; Gu and Eisenstat (1995).
+//! Where `rho |z_i|` is negligible, `(d_i, e_i)` is an eigenpair. Where two poles are so close that rotating one's z
+//! away leaves a negligible off-diagonal entry, one of them is, after the rotation. What is kept has poles well apart
+//! and no small z. Reference: Dongarra and Sorensen (1987); Gu and Eisenstat (1995).
 
 /// A quantity below this many roundings of the norm is negligible; as in LAPACK's dlaed2.
 const ROUNDINGS: f64 = 8.0;
@@ -60,9 +60,9 @@ pub(super) struct Deflation {
 }
 
 impl Deflation {
-    /// Sorts out `diag(d) + coupling v v'`, where v joins the last row of the first `middle` columns' block to the first row
-    /// of the rest (with the coupling's sign). Turns columns of `basis` and changes `d` where poles coincide. Returns rho > 0
-    /// of the unit z.
+    /// Sorts out `diag(d) + coupling v v'`, where v joins the last row of the first `middle` columns' block to the
+    /// first row of the rest (with the coupling's sign). Turns columns of `basis` and changes `d` where poles coincide.
+    /// Returns rho > 0 of the unit z.
     pub(super) fn run(&mut self, d: &mut [f64], coupling: f64, middle: usize, basis: &mut Basis) -> f64 {
         self.start(d, coupling, middle, basis);
         // |v|^2 = 2
@@ -100,7 +100,8 @@ impl Deflation {
         self.deflated.clear();
     }
 
-    /// Rotates the z of column p into column c when that leaves a negligible entry between them: then p is an eigenvector.
+    /// Rotates the z of column p into column c when that leaves a negligible entry between them: then p is an
+    /// eigenvector.
     fn merge_poles(&mut self, d: &mut [f64], (p, c): (usize, usize), negligible: f64, basis: &mut Basis) -> bool {
         let length = self.z[c].hypot(self.z[p]);
         let (cos, sin) = (self.z[c] / length, -self.z[p] / length);

@@ -1,9 +1,13 @@
 //! Divide and conquer for a symmetric tridiagonal matrix of norm near 1.
 //!
 //! Tearing one off-diagonal entry rho leaves two halves and a correction of rank one,
-//! `T = diag(T_1, T_2) + |rho| v v'`, `v = (0 .. 0, 1, sign rho, 0 .. 0)`. With both halves solved, `T_i = Q_i D_i Q_i'`, what is left is
-//! `D + rho z z'` (see [`super::secular`]), whose eigenvectors U give `diag(Q_1, Q_2) U`.
-//! References: Cuppen (1981); Gu and Eisenstat (1995).
+//!
+//! ```text
+//! T = diag(T_1, T_2) + |rho| v v',   v = (0 .. 0, 1, sign rho, 0 .. 0)
+//! ```
+//!
+//! With both halves solved, `T_i = Q_i D_i Q_i'`, what is left is diagonal plus rank one (see [`super::secular`]),
+//! whose eigenvectors U give `diag(Q_1, Q_2) U`. References: Cuppen (1981); Gu and Eisenstat (1995).
 
 use super::deflation::Basis;
 use super::merge::Merge;
@@ -19,9 +23,9 @@ pub(super) const SHARED: usize = 256;
 /// Up to this order QL is faster than another split (measured between 16 and 64).
 const LEAF: usize = 48;
 
-/// Eigenvectors of the tridiagonal (d, e) in the columns of an n x n column-major matrix, eigenvalues into `d` beside them, in
-/// no order; `e` is used up. Only the columns that belong to the `wanted` largest values are computed in the end: the others
-/// hold what the way there has left. About `4/3 n^3` operations, less with deflation.
+/// Eigenvectors of the tridiagonal (d, e) in the columns of an n x n column-major matrix, eigenvalues into `d` beside
+/// them, in no order; `e` is used up. Only the columns that belong to the `wanted` largest values are computed in the
+/// end: the others hold what the way there has left. About `4/3 n^3` operations, less with deflation.
 ///
 /// # Errors
 /// [`crate::Error::NoConvergence`] when a leaf or a root exceeds its budget; [`crate::Error::Interrupted`].

@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix: the direct road.
 
 use super::divide_conquer::divide_and_conquer;
+use super::order::descending;
 use super::ql::{Rotations, implicit_ql};
 use super::tridiagonal::Tridiagonal;
 use super::unit::unit_of;
@@ -9,7 +10,8 @@ use crate::power;
 use crate::threads::Team;
 use nalgebra::DMatrix;
 
-/// Up to this order an explicit Q and QL on its rows win; above it, divide and conquer with Q applied in blocks (measured).
+/// Up to this order an explicit Q and QL on its rows win; above it, divide and conquer with Q applied in blocks
+/// (measured).
 const EXPLICIT: usize = 32;
 
 /// Eigenpairs of a symmetric d x d matrix, the largest first.
@@ -23,10 +25,11 @@ pub struct Eigen {
 
 /// All eigenpairs of a symmetric matrix, of which only the lower triangle counts.
 ///
-/// `A V = V diag(values)`, `V'V = I`, each to a few `d eps |A|` (d eps) whatever the scale of A. About `9 d^3` operations, 4 d^2
-/// numbers of scratch.
+/// `A V = V diag(values)`, `V'V = I`, each to a few `d eps |A|` (d eps) whatever the scale of A. About `9 d^3`
+/// operations, 4 d^2 numbers of scratch.
 ///
-/// Reduction to tridiagonal form, then implicit QL (d <= 32) or divide and conquer (Golub and Van Loan 2013, chapter 8).
+/// Reduction to tridiagonal form, then implicit QL (d <= 32) or divide and conquer (Golub and Van Loan 2013, chapter
+/// 8).
 ///
 /// # Errors
 /// [`Error::Shape`] when `a` is not square, [`Error::NotFinite`], [`Error::NoConvergence`], [`Error::Interrupted`].
@@ -95,11 +98,4 @@ fn gather(values: &[f64], vectors: &[f64], stride: usize, k: usize) -> Eigen {
         columns.extend_from_slice(&vectors[j * stride..][..d]);
     }
     Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors: DMatrix::from_vec(d, k, columns) }
-}
-
-/// Indices in descending order of value; among equals the last comes first.
-pub(super) fn descending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|&i, &j| values[j].total_cmp(&values[i]).then(j.cmp(&i)));
-    order
 }

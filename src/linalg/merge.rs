@@ -2,6 +2,7 @@
 
 use super::deflation::{Basis, Deflation, Support};
 use super::divide_conquer::SHARED;
+use super::order::descending;
 use super::secular::Roots;
 use super::secular_vectors::{Corrected, Vectors};
 use crate::error::{Error, Result};
@@ -11,15 +12,15 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use std::ops::Range;
 
-/// Columns of U formed and multiplied at a time: enough for the product to run at full rate, few enough that they are still
-/// in the cache when it starts.
+/// Columns of U formed and multiplied at a time: enough for the product to run at full rate, few enough that they are
+/// still in the cache when it starts.
 const COLUMNS: usize = 64;
 
 /// Roots in a piece for the team; a multiple of every vector's lanes, so that a root never depends on the cut.
 const ROOTS: usize = 64;
 
-/// Groups of columns that the team shares; more than the threads of most machines, few enough that packing the halves for
-/// each product stays cheap.
+/// Groups of columns that the team shares; more than the threads of most machines, few enough that packing the halves
+/// for each product stays cheap.
 const GROUPS: usize = 8;
 
 /// Scratch for merging up to n columns.
@@ -70,8 +71,9 @@ impl Merge {
         }
     }
 
-    /// From `diag(Q_1, Q_2)` and their values in `d` to the eigenpairs of `diag(d) + coupling v v'` in the same places: the
-    /// kept ones first, ascending, then the deflated ones. Of the vectors, only those of the `wanted` largest values.
+    /// From `diag(Q_1, Q_2)` and their values in `d` to the eigenpairs of `diag(d) + coupling v v'` in the same places:
+    /// the kept ones first, ascending, then the deflated ones. Of the vectors, only those of the `wanted` largest
+    /// values.
     pub(super) fn run(
         &mut self,
         d: &mut [f64],
@@ -163,7 +165,7 @@ impl Merge {
         if wanted >= d.len() {
             return 0..kept;
         }
-        let largest = super::eigh::descending(d);
+        let largest = descending(d);
         let first = largest[..wanted].iter().copied().filter(|&j| j < kept).min();
         first.unwrap_or(kept)..kept
     }

@@ -11,6 +11,7 @@ mod lanczos;
 mod leading;
 mod merge;
 mod operator;
+mod order;
 mod orthogonal;
 mod product;
 mod ql;

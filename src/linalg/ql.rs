@@ -1,8 +1,10 @@
-//! Implicit QL for a symmetric tridiagonal matrix: the direct road for small sizes and the leaves of divide and conquer.
+//! Implicit QL for a symmetric tridiagonal matrix: the direct road for small sizes and the leaves of divide and
+//! conquer.
 //!
-//! Each sweep chases one Wilkinson shift from the bottom of an unreduced block to its top. The rotations of several sweeps are
-//! kept and applied together, a few columns at a time, so that the vectors pass through the cache once for each batch.
-//! Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 8.3; Dubrulle, Martin and Wilkinson (1968).
+//! Each sweep chases one Wilkinson shift from the bottom of an unreduced block to its top. The rotations of several
+//! sweeps are kept and applied together, a few columns at a time, so that the vectors pass through the cache once for
+//! each batch. Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 8.3; Dubrulle, Martin and Wilkinson
+//! (1968).
 
 use crate::error::{Error, Result};
 use crate::simd::run;
@@ -41,9 +43,9 @@ impl Rotations {
 
 /// Eigenvalues of the tridiagonal (d, e) into `d`, in no order; `e` is used up.
 ///
-/// `vectors` holds rows of length `stride` (whole vectors, padded), row i belonging to index i of the matrix: started from
-/// the rows of `Q'`, row i becomes the eigenvector of `d[i]`. Empty when only the values are wanted.
-/// About `3 n^3` operations with vectors, `O(n^2)` without.
+/// `vectors` holds rows of length `stride` (whole vectors, padded), row i belonging to index i of the matrix: started
+/// from the rows of `Q'`, row i becomes the eigenvector of `d[i]`. Empty when only the values are wanted. About `3 n^3`
+/// operations with vectors, `O(n^2)` without.
 ///
 /// # Errors
 /// [`Error::NoConvergence`] after 40 n sweeps.

@@ -3,11 +3,13 @@
 //! With poles `d_0 < d_1 < ...` and weights `rho z_i^2 > 0`, the eigenvalues are the roots of the secular equation
 //!
 //! ```text
-//! f(x) = 1 + sum_i rho z_i^2 / (d_i - x),   d_j < lambda_j < d_{j+1}   (the last one below d_{k-1} + sum of the weights)
+//! f(x) = 1 + sum_i rho z_i^2 / (d_i - x),   d_j < lambda_j < d_{j+1}
 //! ```
 //!
-//! Each root is kept as `origin + shift` from its nearer pole, which keeps the differences `d_i - lambda_j` to full relative accuracy.
-//! Several roots are found at once, one a lane.
+//! (the last one below `d_{k-1}` plus the sum of the weights).
+//!
+//! Each root is kept as `origin + shift` from its nearer pole, which keeps the differences `d_i - lambda_j` to full
+//! relative accuracy. Several roots are found at once, one a lane.
 //!
 //! References: Cuppen (1981); Li (1993), "Solving secular equations stably and efficiently", LAPACK Working Note 89.
 
@@ -25,7 +27,8 @@ const HALVINGS: usize = 64;
 /// A root is accepted when |f| is below this many roundings of its own sum.
 const ROUNDINGS: f64 = 8.0;
 
-/// While a bracket still ends at the pole, where f is infinite, a rejected step moves the other end this far towards it.
+/// While a bracket still ends at the pole, where f is infinite, a rejected step moves the other end this far towards
+/// it.
 const TOWARDS_POLE: f64 = 1.0 / 32.0;
 
 /// Roots `first ..` of the secular equation, as many as `shift` holds.
@@ -154,8 +157,8 @@ impl Root {
         self.shift = next;
     }
 
-    /// The root of the rational function with the two neighbouring poles that matches the value and both slopes of f here
-    /// (Li's middle way); inside the bracket, or a cautious point of it.
+    /// The root of the rational function with the two neighbouring poles that matches the value and both slopes of f
+    /// here (Li's middle way); inside the bracket, or a cautious point of it.
     #[inline(always)]
     fn rational_step(&self, sums: &Sums) -> f64 {
         let Sums { value: f, left_slope, right_slope, .. } = *sums;
@@ -192,8 +195,8 @@ impl Root {
         }
     }
 
-    /// The double halfway between the ends in the order of doubles: 64 of these finish any bracket. (Both ends have one sign,
-    /// or one is the pole, 0.)
+    /// The double halfway between the ends in the order of doubles: 64 of these finish any bracket. (Both ends have one
+    /// sign, or one is the pole, 0.)
     #[inline(always)]
     fn halve(&self) -> f64 {
         let (low, high) = (self.low.abs().to_bits(), self.high.abs().to_bits());
@@ -201,8 +204,8 @@ impl Root {
     }
 }
 
-/// f and its slopes at every root of a group. Poles outside the group lie on one side of all its roots and are summed one root
-/// a lane; the few inside are summed root by root.
+/// f and its slopes at every root of a group. Poles outside the group lie on one side of all its roots and are summed
+/// one root a lane; the few inside are summed root by root.
 #[inline(always)]
 fn evaluate<S: Simd>(
     simd: S,

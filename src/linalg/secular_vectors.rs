@@ -1,18 +1,18 @@
 //! The eigenvectors of `D + rho z z'` from its roots, orthogonal to rounding.
 //!
-//! The vectors `z_i / (d_i - lambda_j)` of roots with errors are not orthogonal where roots are close. They are exact for the z that has
-//! exactly the computed roots, and that z differs from the given one by roundings only.
-//! Reference: Gu and Eisenstat (1994), "A stable and efficient algorithm for the rank-one modification of the symmetric
+//! The vectors `z_i / (d_i - lambda_j)` of roots with errors are not orthogonal where roots are close. They are exact
+//! for the z that has exactly the computed roots, and that z differs from the given one by roundings only. Reference:
+//! Gu and Eisenstat (1994), "A stable and efficient algorithm for the rank-one modification of the symmetric
 //! eigenproblem", SIAM J. Matrix Anal. Appl. 15(4).
 
 use super::secular::MAX_LANES;
 use pulp::{Simd, WithSimd};
 
-/// The z whose secular equation has exactly the computed roots (Gu and Eisenstat): what makes the eigenvectors orthogonal to
-/// rounding without extra precision.
+/// The z whose secular equation has exactly the computed roots (Gu and Eisenstat): what makes the eigenvectors
+/// orthogonal to rounding without extra precision.
 ///
-/// `z_i^2 = (lambda_i - d_i) prod_{j != i} (lambda_j - d_i) / (d_j - d_i)`, up to the factor rho, which the normalisation of
-/// the vectors removes.
+/// `z_i^2 = (lambda_i - d_i) prod_{j != i} (lambda_j - d_i) / (d_j - d_i)`, up to the factor rho, which the
+/// normalisation of the vectors removes.
 pub(super) struct Corrected<'a> {
     pub(super) poles: &'a [f64],
     pub(super) origin: &'a [f64],

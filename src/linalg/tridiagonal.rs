@@ -22,8 +22,8 @@ use std::mem::swap;
 /// Rows are padded with zeros to a multiple of this: the lanes of the widest vector, and a cache line.
 const PAD: usize = 8;
 
-/// A squared length below this is zero: for a matrix of norm near 1 what is dropped is 1e-140 of it, while the squares of
-/// what is kept are normal numbers with all their digits, so that `tau v'v = 2` holds to rounding.
+/// A squared length below this is zero: for a matrix of norm near 1 what is dropped is 1e-140 of it, while the squares
+/// of what is kept are normal numbers with all their digits, so that `tau v'v = 2` holds to rounding.
 const NEGLIGIBLE_SQUARE: f64 = 1e-280;
 
 /// `n` rounded up to full vectors: the distance between padded rows.
@@ -172,8 +172,8 @@ pub(super) fn finish<S: Simd>(simd: S, tau: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-/// Turns x into v with `v_0 = 1` and `(I - tau v v') x = beta e_0`; gives (beta, tau). `tau = 0` and `v = 0` when x is a
-/// multiple of `e_0` already.
+/// Turns x into v with `v_0 = 1` and `(I - tau v v') x = beta e_0`; gives (beta, tau). `tau = 0` and `v = 0` when x is
+/// a multiple of `e_0` already.
 #[inline(always)]
 fn reflector<S: Simd>(simd: S, x: &mut [f64]) -> (f64, f64) {
     let Some((head, tail)) = x.split_first_mut() else { return (0.0, 0.0) };

@@ -9,8 +9,8 @@ use pulp::{Simd, WithSimd};
 /// Units are kept where they and their inverses are normal numbers.
 const LIMIT: i32 = 1000;
 
-/// The e for which the largest entry of `2^-e a` lies between 1/2 and 1, within +-1000; 0 for a matrix of zeros. Scaling by it is
-/// exact, and near 1 no square over- or underflows.
+/// The e for which the largest entry of `2^-e a` lies between 1/2 and 1, within +-1000; 0 for a matrix of zeros.
+/// Scaling by it is exact, and near 1 no square over- or underflows.
 ///
 /// # Errors
 /// [`Error::Shape`] when `a` is not square, [`Error::NotFinite`].
