@@ -9,6 +9,7 @@ pub mod centred_dots;
 mod exp;
 mod lane;
 mod level;
+mod pack;
 pub mod pairs;
 pub mod panel;
 mod points;

@@ -1,21 +1,19 @@
 //! Panels: rows shifted by a pilot, put into their columns' units, weighted, and laid out for the register tiles.
 
-use super::syrk::{Shape, wide};
+use super::pack::Pack;
+use super::syrk::Shape;
 use super::{Aligned, Centered, Lane, run};
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Rows packed together, so that units and sums are loaded once for all of them.
-const GROUP: usize = 4;
-
 /// The affine map of each column into its panel: x becomes `(x - center) unit`, computed as `x unit + offset` in one
 /// fused step. `unit` is a power of two and `offset = -center unit`, so the rounding is that of `x - center` alone.
 #[derive(Debug, Default)]
 pub struct Shift<T> {
-    center: Vec<T>,
-    unit: Vec<T>,
-    offset: Vec<T>,
+    pub(super) center: Vec<T>,
+    pub(super) unit: Vec<T>,
+    pub(super) offset: Vec<T>,
 }
 
 impl<T: Lane> Shift<T> {
@@ -48,12 +46,12 @@ impl<T> Weights<'_, T> {
 /// Packed rows: strips of columns one after the other, each strip row by row, zero beyond the last column.
 #[derive(Debug)]
 pub struct Panel<T> {
-    shape: Shape,
-    cols: usize,
-    rows: usize,
-    capacity: usize,
-    buffer: Aligned<T>,
-    sums: Vec<T>,
+    pub(super) shape: Shape,
+    pub(super) cols: usize,
+    pub(super) rows: usize,
+    pub(super) capacity: usize,
+    pub(super) buffer: Aligned<T>,
+    pub(super) sums: Vec<T>,
     gathered: Vec<T>,
 }
 
@@ -164,134 +162,4 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
             }
         }
     }
-}
-
-/// Packs contiguous rows.
-pub(super) struct Pack<'a, 'b, T> {
-    pub(super) x: MatrixView<'a, T>,
-    pub(super) shift: &'a Shift<T>,
-    pub(super) weights: Option<Weights<'a, T>>,
-    pub(super) panel: &'b mut Panel<T>,
-}
-
-impl<T: Lane> WithSimd for Pack<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        if wide::<S>() { self.rows::<S, 3>(simd) } else { self.rows::<S, 6>(simd) }
-    }
-}
-
-impl<T: Lane> Pack<'_, '_, T> {
-    #[inline(always)]
-    fn rows<S: Simd, const LINE: usize>(mut self, simd: S) {
-        let rows = self.x.rows();
-        self.panel.rows = rows;
-        self.panel.sums.fill(T::zeroed());
-        let grouped = rows / GROUP * GROUP;
-        for first in (0..grouped).step_by(GROUP) {
-            self.group::<S, LINE, GROUP>(simd, first);
-        }
-        for first in grouped..rows {
-            self.group::<S, LINE, 1>(simd, first);
-        }
-    }
-
-    /// Packs `N` rows from `first`.
-    #[inline(always)]
-    fn group<S: Simd, const LINE: usize, const N: usize>(&mut self, simd: S, first: usize) {
-        let mut rows: [&[T]; N] = [&[]; N];
-        let mut weighing = None;
-        for r in 0..N {
-            rows[r] = self.x.row(first + r).unwrap_or_default();
-        }
-        if let Some(Weights { weights, roots }) = self.weights {
-            let mut by = [[T::zeroed(); 2]; N];
-            for r in 0..N {
-                by[r] = [weights[first + r], roots[first + r]];
-                if by[r][0] == T::zeroed() {
-                    rows[r] = &self.shift.center; // an absent row lies at the center, where it adds nothing
-                }
-            }
-            weighing = Some(by);
-        }
-        let strip = LINE * T::lanes::<S>();
-        for s in 0..self.panel.shape.strips(self.x.cols()) {
-            let mut parts = rows;
-            for part in &mut parts {
-                *part = &part[s * strip..];
-                *part = &part[..part.len().min(strip)];
-            }
-            self.strip_of::<S, LINE, N>(simd, (s, first), parts, weighing.as_ref());
-        }
-    }
-
-    /// Packs the parts of `N` rows that fall into strip `s`.
-    #[inline(always)]
-    fn strip_of<S: Simd, const LINE: usize, const N: usize>(
-        &mut self,
-        simd: S,
-        (s, first): (usize, usize),
-        parts: [&[T]; N],
-        weighing: Option<&[[T; 2]; N]>,
-    ) {
-        let strip = LINE * T::lanes::<S>();
-        let unit = T::vectors::<S>(&self.shift.unit[s * strip..][..strip]).0;
-        let offset = T::vectors::<S>(&self.shift.offset[s * strip..][..strip]).0;
-        let sums = T::vectors_mut::<S>(&mut self.panel.sums[s * strip..][..strip]).0;
-        let at = (s * self.panel.capacity + first) * strip;
-        let packed = T::vectors_mut::<S>(&mut self.panel.buffer[at..][..N * strip]).0;
-        let mut full: [&[T::V<S>]; N] = [&[]; N];
-        let mut tail: [&[T]; N] = [&[]; N];
-        for r in 0..N {
-            (full[r], tail[r]) = T::vectors::<S>(parts[r]);
-        }
-        let count = full[0].len();
-        for v in 0..count {
-            let mut x = [unit[v]; N];
-            for r in 0..N {
-                x[r] = full[r][v];
-            }
-            let values = values::<T, S, N>(simd, x, unit[v], offset[v], weighing);
-            for r in 0..N {
-                packed[r * LINE + v] = values.0[r];
-            }
-            sums[v] = T::vadd(simd, sums[v], values.1);
-        }
-        if !tail[0].is_empty() {
-            let mut x = [unit[count]; N];
-            for r in 0..N {
-                x[r] = T::partial(simd, tail[r]);
-            }
-            let values = values::<T, S, N>(simd, x, unit[count], offset[count], weighing);
-            for r in 0..N {
-                packed[r * LINE + count] = values.0[r];
-            }
-            sums[count] = T::vadd(simd, sums[count], values.1);
-        }
-    }
-}
-
-/// One vector of columns of `N` rows, and what it adds to the sums.
-#[inline(always)]
-fn values<T: Lane, S: Simd, const N: usize>(
-    simd: S,
-    mut x: [T::V<S>; N],
-    unit: T::V<S>,
-    offset: T::V<S>,
-    weighing: Option<&[[T; 2]; N]>,
-) -> ([T::V<S>; N], T::V<S>) {
-    let mut sum = T::splat(simd, T::zeroed());
-    for r in 0..N {
-        x[r] = T::fma(simd, x[r], unit, offset);
-        match weighing {
-            None => sum = T::vadd(simd, sum, x[r]),
-            Some(by) => {
-                sum = T::fma(simd, x[r], T::splat(simd, by[r][0]), sum);
-                x[r] = T::vmul(simd, x[r], T::splat(simd, by[r][1]));
-            }
-        }
-    }
-    (x, sum)
 }

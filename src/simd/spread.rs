@@ -47,57 +47,79 @@ impl<T: Lane> WithSimd for Add<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let one = T::of(1.0);
-        let rows = self.rows.rows();
-        if let Some(weights) = self.weights {
-            for (r, &weight) in weights.iter().enumerate().take(rows).filter(|(_, w)| **w != T::zeroed()) {
-                add::<T, S, 1>(simd, [self.rows.row(r).unwrap_or_default()], weight, self.spread);
+        let (rows, weights) = (self.rows, self.weights);
+        let mut running = Running::<T, S>::of(self.spread);
+        if let Some(weights) = weights {
+            for (r, &weight) in weights.iter().enumerate().take(rows.rows()).filter(|(_, w)| **w != T::zeroed()) {
+                running.add(simd, [rows.row(r).unwrap_or_default()], weight);
             }
             return;
         }
-        let grouped = rows / GROUP * GROUP;
+        let grouped = rows.rows() / GROUP * GROUP;
         for first in (0..grouped).step_by(GROUP) {
             let mut group: [&[T]; GROUP] = [&[]; GROUP];
-            for (r, row) in group.iter_mut().enumerate() {
-                *row = self.rows.row(first + r).unwrap_or_default();
+            for r in 0..GROUP {
+                group[r] = rows.row(first + r).unwrap_or_default();
             }
-            add::<T, S, GROUP>(simd, group, one, self.spread);
+            running.add(simd, group, one);
         }
-        for first in grouped..rows {
-            add::<T, S, 1>(simd, [self.rows.row(first).unwrap_or_default()], one, self.spread);
+        for first in grouped..rows.rows() {
+            running.add(simd, [rows.row(first).unwrap_or_default()], one);
         }
     }
 }
 
-#[inline(always)]
-fn add<T: Lane, S: Simd, const N: usize>(simd: S, rows: [&[T]; N], weight: T, spread: &mut Spread<T>) {
-    let weight = T::splat(simd, weight);
-    let mut full: [&[T::V<S>]; N] = [&[]; N];
-    let mut tail: [&[T]; N] = [&[]; N];
-    for r in 0..N {
-        (full[r], tail[r]) = T::vectors::<S>(rows[r]);
-    }
-    let (base, base_tail) = T::vectors::<S>(&spread.base);
-    let (sum, sum_tail) = T::vectors_mut::<S>(&mut spread.sum);
-    let (low, low_tail) = T::vectors_mut::<S>(&mut spread.low);
-    let (high, high_tail) = T::vectors_mut::<S>(&mut spread.high);
-    for (v, &base) in base.iter().enumerate() {
-        let mut x = [base; N];
-        for r in 0..N {
-            x[r] = full[r][v];
+/// The running values as vectors, each with its tail.
+struct Running<'a, T: Lane, S: Simd> {
+    base: (&'a [T::V<S>], &'a [T]),
+    sum: (&'a mut [T::V<S>], &'a mut [T]),
+    low: (&'a mut [T::V<S>], &'a mut [T]),
+    high: (&'a mut [T::V<S>], &'a mut [T]),
+}
+
+impl<'a, T: Lane, S: Simd> Running<'a, T, S> {
+    #[inline(always)]
+    fn of(spread: &'a mut Spread<T>) -> Self {
+        Self {
+            base: T::vectors::<S>(&spread.base),
+            sum: T::vectors_mut::<S>(&mut spread.sum),
+            low: T::vectors_mut::<S>(&mut spread.low),
+            high: T::vectors_mut::<S>(&mut spread.high),
         }
-        (sum[v], low[v], high[v]) = step::<T, S, N>(simd, x, weight, base, (sum[v], low[v], high[v]));
     }
-    if !base_tail.is_empty() {
-        let base = T::partial(simd, base_tail);
-        let mut x = [base; N];
+
+    #[inline(always)]
+    fn add<const N: usize>(&mut self, simd: S, rows: [&[T]; N], weight: T) {
+        let weight = T::splat(simd, weight);
+        let count = self.base.0.len();
+        let mut full: [&[T::V<S>]; N] = [&[]; N];
+        let mut tail: [&[T]; N] = [&[]; N];
         for r in 0..N {
-            x[r] = T::partial(simd, tail[r]);
+            (full[r], tail[r]) = T::vectors::<S>(rows[r]);
+            full[r] = &full[r][..count];
         }
-        let before = (T::partial(simd, sum_tail), T::partial(simd, low_tail), T::partial(simd, high_tail));
-        let (sum, low, high) = step::<T, S, N>(simd, x, weight, base, before);
-        T::put(simd, sum_tail, sum);
-        T::put(simd, low_tail, low);
-        T::put(simd, high_tail, high);
+        let (sum, low, high) = (&mut self.sum.0[..count], &mut self.low.0[..count], &mut self.high.0[..count]);
+        for v in 0..count {
+            let base = self.base.0[v];
+            let mut x = [base; N];
+            for r in 0..N {
+                x[r] = full[r][v];
+            }
+            (sum[v], low[v], high[v]) = step::<T, S, N>(simd, x, weight, base, (sum[v], low[v], high[v]));
+        }
+        if !self.base.1.is_empty() {
+            let base = T::partial(simd, self.base.1);
+            let mut x = [base; N];
+            for r in 0..N {
+                x[r] = T::partial(simd, tail[r]);
+            }
+            let (sum, low, high) = (&mut *self.sum.1, &mut *self.low.1, &mut *self.high.1);
+            let before = (T::partial(simd, sum), T::partial(simd, low), T::partial(simd, high));
+            let after = step::<T, S, N>(simd, x, weight, base, before);
+            T::put(simd, sum, after.0);
+            T::put(simd, low, after.1);
+            T::put(simd, high, after.2);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::matrix::zeros;
 use crate::threads::Team;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
+use std::ops::Range;
 
 /// Pieces that a team shares: enough that uneven threads finish together, each still some 100 us at d = 300.
 const PIECES: usize = 32;
@@ -62,7 +63,8 @@ impl<T: Lane> WithSimd for Find<T> {
     }
 }
 
-/// One tile: rows from `row` of strip `a`, vectors `vector .. vector + count` of strip `b`.
+/// One tile: rows from `row` of strip `a`, vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors
+/// for rows: `rows * vectors` rows of one vector, in as many registers.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     a: usize,
@@ -70,6 +72,7 @@ struct Job {
     b: usize,
     vector: usize,
     count: usize,
+    tall: bool,
 }
 
 /// The running sum of P'P over panels, its upper triangle cut into tiles.
@@ -111,12 +114,12 @@ impl Tiles {
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
     pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
         let Shape { lanes, rows, vectors, strip } = self.shape;
-        let line = vectors * lanes;
-        for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * line)) {
+        for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * vectors * lanes)) {
+            let line = if job.tall { lanes } else { vectors * lanes };
             let first = job.b * strip + job.vector * lanes;
             let last = self.cols.min(first + job.count * lanes);
             let top = job.a * strip + job.row;
-            for (i, values) in (top..last.min(top + rows)).zip(tile.chunks_exact(line)) {
+            for (i, values) in (top..last).zip(tile.chunks_exact(line)) {
                 let from = i.max(first);
                 piece(i, from, &values[from - first..last - first]);
             }
@@ -129,18 +132,36 @@ fn plan(cols: usize, shape: Shape) -> Vec<Job> {
     let Shape { lanes, rows, vectors, strip } = shape;
     let mut jobs = Vec::with_capacity(cols.div_ceil(rows) * cols.div_ceil(vectors * lanes));
     for b in 0..shape.strips(cols) {
+        let columns = b * strip..cols.min((b + 1) * strip);
         for a in 0..=b {
-            for first in (b * strip..cols.min((b + 1) * strip)).step_by(vectors * lanes) {
-                let last = (first + vectors * lanes).min(cols);
-                for top in (a * strip..last.min((a + 1) * strip)).step_by(rows) {
-                    let from = first.max(top / lanes * lanes); // vectors wholly below the diagonal are left out
-                    let (row, vector) = (top % strip, from % strip / lanes);
-                    jobs.push(Job { a, row, b, vector, count: (last - from).div_ceil(lanes) });
-                }
+            let mut first = columns.start;
+            while first < columns.end {
+                // What does not fill a tile comes first, where fewest rows lie above the diagonal.
+                let count = match (columns.end - first).div_ceil(lanes) % vectors {
+                    0 => vectors,
+                    odd => odd,
+                };
+                let block = first..columns.end.min(first + count * lanes);
+                first = block.end;
+                rows_of_block(&mut jobs, shape, (a, b), block);
             }
         }
     }
     jobs
+}
+
+/// The tiles of strip `a`'s rows against a block of strip `b`'s columns.
+fn rows_of_block(jobs: &mut Vec<Job>, shape: Shape, (a, b): (usize, usize), block: Range<usize>) {
+    let Shape { lanes, rows, vectors, strip } = shape;
+    let end = block.end.min((a + 1) * strip);
+    let mut top = a * strip;
+    while top < end {
+        let from = block.start.max(top / lanes * lanes); // vectors wholly below the diagonal are left out
+        let count = (block.end - from).div_ceil(lanes);
+        let tall = count == 1 && from == block.start && end - top > rows && strip % (rows * vectors) == 0;
+        jobs.push(Job { a, row: top % strip, b, vector: from % strip / lanes, count, tall });
+        top += if tall { rows * vectors } else { rows };
+    }
 }
 
 /// sums += P'P of every panel, tile by tile.
@@ -155,21 +176,23 @@ impl<T: Lane> WithSimd for Add<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if wide::<S>() { self.tiles::<S, 8, 3, 3>(simd) } else { self.tiles::<S, 6, 2, 6>(simd) }
+        if wide::<S>() { self.tiles::<S, 8, 24, 3, 3>(simd) } else { self.tiles::<S, 6, 12, 2, 6>(simd) }
     }
 }
 
 impl<T: Lane> Add<'_, T> {
     #[inline(always)]
-    fn tiles<S: Simd, const ROWS: usize, const VECTORS: usize, const LINE: usize>(self, simd: S) {
-        let line = VECTORS * T::lanes::<S>();
+    fn tiles<S: Simd, const ROWS: usize, const TALL: usize, const VECTORS: usize, const LINE: usize>(self, simd: S) {
+        let lanes = T::lanes::<S>();
+        let line = VECTORS * lanes;
         for panel in self.panels {
             for (job, sums) in self.jobs.iter().zip(self.sums.chunks_exact_mut(ROWS * line)) {
-                let (a, b) = (panel.strip(job.a), panel.strip(job.b));
+                let (a, b) = ((panel.strip(job.a), job.row), (panel.strip(job.b), job.vector));
                 match job.count {
-                    1 => tile::<T, S, ROWS, 1, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
-                    2 => tile::<T, S, ROWS, 2, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
-                    _ => tile::<T, S, ROWS, VECTORS, LINE>(simd, (a, job.row), (b, job.vector), line, sums),
+                    1 if job.tall => tile::<T, S, TALL, 1, LINE>(simd, a, b, lanes, sums),
+                    1 => tile::<T, S, ROWS, 1, LINE>(simd, a, b, line, sums),
+                    2 => tile::<T, S, ROWS, 2, LINE>(simd, a, b, line, sums),
+                    _ => tile::<T, S, ROWS, VECTORS, LINE>(simd, a, b, line, sums),
                 }
             }
         }
@@ -204,7 +227,8 @@ fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::panel::{Pack, Shift, Weights};
+    use super::super::pack::Pack;
+    use super::super::panel::{Shift, Weights};
     use super::super::{Level, run_at};
     use super::*;
     use crate::matrix::MatrixView;
