@@ -51,6 +51,9 @@ impl Element for f64 {
     }
 }
 
+/// Side of the blocks in which columns are copied to rows: a cache line of `f64`.
+const BLOCK: usize = 8;
+
 /// A borrowed rows x cols matrix: entry (i, j) is `data[i * row_stride + j * col_stride]`.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixView<'a, T> {
@@ -180,11 +183,35 @@ impl<'a, T: Element> MatrixView<'a, T> {
             }
             return;
         }
-        // Column by column in the memory's own order: reads run along the shorter stride.
-        let rows = range.len();
-        for j in 0..cols {
-            for r in 0..rows {
-                out[r * cols + j] = self.data[(range.start + r) * self.row_stride + j * self.col_stride];
+        // Block by block: a cache line of each column is read whole, and a line of each row written whole.
+        for first in range.clone().step_by(BLOCK) {
+            let rows = first..range.end.min(first + BLOCK);
+            let out = &mut out[(first - range.start) * cols..][..rows.len() * cols];
+            for j in (0..cols).step_by(BLOCK) {
+                self.copy_block(rows.clone(), j..cols.min(j + BLOCK), out);
+            }
+        }
+    }
+
+    /// Copies one block of `copy_rows`; `out` starts with its first row.
+    #[inline]
+    fn copy_block(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) {
+        let (count, cols) = (columns.len(), self.cols);
+        if self.row_stride == 1 && rows.len() == BLOCK && count == BLOCK {
+            let mut block = [[T::zeroed(); BLOCK]; BLOCK];
+            for (line, j) in block.iter_mut().zip(columns.clone()) {
+                line.copy_from_slice(&self.data[rows.start + j * self.col_stride..][..BLOCK]);
+            }
+            for (r, out) in out.chunks_exact_mut(cols).enumerate() {
+                for (out, line) in out[columns.start..columns.end].iter_mut().zip(&block) {
+                    *out = line[r % BLOCK];
+                }
+            }
+            return;
+        }
+        for (i, out) in rows.zip(out.chunks_exact_mut(cols)) {
+            for j in columns.clone() {
+                out[j] = self.data[i * self.row_stride + j * self.col_stride];
             }
         }
     }

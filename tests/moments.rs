@@ -279,9 +279,17 @@ fn weights_of_any_size() {
     weights[333] = 1e10;
     let right = reference(&data, 4, Some(&weights));
     assert_right::<f64>(&weighted(&data, 4, Some(&weights)), &right, "one heavy row");
-    let tiny: Vec<f64> = weights.iter().map(|w| w * 2f64.powi(-600)).collect();
-    let got = weighted(&data, 4, Some(&tiny));
-    assert_eq!(got.correlation(), weighted(&data, 4, Some(&weights)).correlation());
+    weights[333] = 0.0;
+    let right = weighted(&data, 4, Some(&weights));
+    for power in [-1000, -300, 300, 1000] {
+        let scaled: Vec<f64> = weights.iter().map(|w| w * 2f64.powi(power)).collect();
+        let mut got = weighted(&data, 4, Some(&scaled));
+        assert_eq!(got.correlation(), right.correlation());
+        assert_eq!(got.deviations(0.0).unwrap(), right.deviations(0.0).unwrap());
+        assert_eq!(got.covariance(0.0).unwrap(), right.covariance(0.0).unwrap());
+        got.merge(&got.clone()).unwrap();
+        assert_eq!(got.covariance(0.0).unwrap(), right.covariance(0.0).unwrap());
+    }
 }
 
 #[test]

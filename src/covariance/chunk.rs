@@ -7,10 +7,11 @@ use super::scaled::row_start;
 use super::weights::{RowWeights, total};
 use crate::error::Result;
 use crate::matrix::{Element, MatrixView, zeros};
-use crate::power::{power, scale};
+use crate::power::scale;
 use crate::simd::Lane;
 use crate::simd::panel::{Panel, Weights};
 use crate::threads::Team;
+use std::mem::take;
 use std::ops::Range;
 
 /// The matrix, and how it is to be read.
@@ -39,10 +40,10 @@ impl<T: Lane> Scratch<T> {
         let rows = source.weights.map(|w| w.rows(range.clone()));
         let mut sample = Sample::Spread;
         loop {
-            let pilot = Pilot::of(x, rows, source.centered, sample, self.product.shape());
+            let mut pilot = Pilot::of(x, rows, source.centered, sample, self.product.shape());
             self.accumulate(x, rows, &pilot, team)?;
             let mut moments =
-                self.correct(&pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered)?;
+                self.correct(&mut pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered)?;
             if moments.scatter_is_finite() && !(sample == Sample::Spread && vanished(x, &pilot, &moments)) {
                 let (count, weight) = source.weights.map_or((x.rows() as u64, x.rows() as f64), |w| w.count(range));
                 moments.set_rows(count, weight, source.weights.map_or(0, |w| w.level));
@@ -68,7 +69,7 @@ impl<T: Lane> Scratch<T> {
     }
 
     /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the caller.
-    fn correct(&self, pilot: &Pilot<T>, weight: f64, centered: bool) -> Result<Moments> {
+    fn correct(&self, pilot: &mut Pilot<T>, weight: f64, centered: bool) -> Result<Moments> {
         let dim = self.sums.len();
         let mut scatter = zeros(row_start(dim, dim), "the scatter of X")?;
         let share = if centered && weight > 0.0 { 1.0 / weight } else { 0.0 };
@@ -86,10 +87,10 @@ impl<T: Lane> Scratch<T> {
         if centered {
             for j in 0..dim {
                 let residual = scale(self.sums[j] * share, pilot.exponents[j]);
-                (mean[0][j], mean[1][j]) = two_sum(pilot.center[j].into(), residual);
+                (mean[0][j], mean[1][j]) = two_sum(pilot.shift.center()[j].into(), residual);
             }
         }
-        Ok(Moments::from_parts(mean, pilot.exponents.clone(), scatter, T::EPSILON))
+        Ok(Moments::from_parts(mean, take(&mut pilot.exponents), scatter, T::EPSILON))
     }
 }
 
@@ -98,9 +99,4 @@ fn vanished<T: Lane>(x: MatrixView<T>, pilot: &Pilot<T>, moments: &Moments) -> b
     let small = <T as Element>::MIN_POSITIVE.sqrt();
     let lost = |&j: &usize| moments.scatter_at(j, j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
     pilot.guessed.iter().any(lost)
-}
-
-/// 4^level, for weights measured in that unit.
-pub(super) fn weight_unit(level: i32) -> f64 {
-    power(2 * level)
 }

@@ -1,6 +1,6 @@
 //! Mean and scatter of rows in one read: exact at any offset, in any unit, mergeable.
 
-use super::chunk::{Scratch, Source, weight_unit};
+use super::chunk::{Scratch, Source};
 use super::product::{groups, split, team_within};
 use super::scaled::{Scaled, row_start, unpack};
 use super::state::MomentsState;
@@ -80,19 +80,11 @@ impl Moments {
         let source = Source { x, weights: weights.as_ref(), centered: options.center };
         let inner = team_within(team, x.cols());
         let parts = team.map(groups(x.rows(), x.cols()), |rows| Self::of_group(source, rows, &inner));
-        let mut whole: Option<Self> = None;
-        for part in parts {
+        Self::merged(parts.into_iter()).map_err(|error| match error {
             // Which chunk was met first must not decide between NaN and infinity.
-            let part = part.map_err(|error| match error {
-                Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
-                other => other,
-            })?;
-            match &mut whole {
-                Some(whole) => whole.add(&part),
-                None => whole = Some(part),
-            }
-        }
-        whole.map_or_else(|| Self::new(x.cols()), Ok)
+            Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
+            other => other,
+        })
     }
 
     /// The moments of one group of chunks.
@@ -100,15 +92,16 @@ impl Moments {
         let chunks = split(rows.clone(), rows.len().div_ceil(CHUNK_ROWS));
         let most = chunks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         let mut scratch = Scratch::new(most, source.x.cols(), team)?;
-        let mut whole: Option<Self> = None;
-        for chunk in chunks {
-            let part = scratch.moments(source, chunk, team)?;
-            match &mut whole {
-                Some(whole) => whole.add(&part),
-                None => whole = Some(part),
-            }
+        Self::merged(chunks.into_iter().map(|chunk| scratch.moments(source, chunk, team)))
+    }
+
+    /// All of the parts, in order; of no rows and no columns without any.
+    fn merged(mut parts: impl Iterator<Item = Result<Self>>) -> Result<Self> {
+        let mut whole = parts.next().unwrap_or_else(|| Self::new(0))?;
+        for part in parts {
+            whole.add(&part?);
         }
-        whole.map_or_else(|| Self::new(source.x.cols()), Ok)
+        Ok(whole)
     }
 
     /// Adds the rows of `x`; on an error nothing has changed.
@@ -190,10 +183,10 @@ impl Moments {
     /// # Errors
     /// [`Error::Value`] when the divisor is not positive.
     pub fn covariance(&self, ddof: f64) -> Result<DMatrix<f64>> {
-        let divisor = self.divisor(ddof)?;
+        let (divisor, level) = near_one(self.divisor(ddof)?);
         Ok(unpack(self.dim, &self.scatter, |i, row| {
             for (s, e) in row.iter_mut().zip(&self.exponents[i..]) {
-                *s = scale(*s / divisor, self.exponents[i] + e);
+                *s = scale(*s / divisor, self.exponents[i] + e - 2 * level);
             }
         }))
     }
@@ -204,18 +197,19 @@ impl Moments {
     /// [`Error::Value`] when `weight - ddof` is not positive.
     pub fn deviations(&self, ddof: f64) -> Result<Vec<f64>> {
         let divisor = self.divisor(ddof)?;
-        let deviation = |j| scale((self.scatter_at(j, j) / divisor).sqrt(), self.exponents[j]);
-        Ok((0..self.dim).map(deviation).collect())
+        Ok((0..self.dim).map(|j| self.deviation(j, divisor)).collect())
+    }
+
+    fn deviation(&self, j: usize, divisor: f64) -> f64 {
+        let (divisor, level) = near_one(divisor);
+        scale((self.scatter_at(j, j) / divisor).sqrt(), self.exponents[j] - level)
     }
 
     /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing of
     /// its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
     #[must_use]
     pub fn alive(&self) -> Vec<bool> {
-        let alive = |j: usize| {
-            let deviation = (self.scatter_at(j, j) / self.weight).sqrt();
-            scale(deviation, self.exponents[j]) > self.epsilon * self.mean_high[j].abs()
-        };
+        let alive = |j: usize| self.deviation(j, self.weight) > self.epsilon * self.mean_high[j].abs();
         (0..self.dim).map(alive).collect()
     }
 
@@ -260,9 +254,7 @@ impl Moments {
     /// What the chunk counted; its scatter was summed with weights in units of 4^level.
     pub(super) fn set_rows(&mut self, count: u64, weight: f64, level: i32) {
         (self.count, self.weight) = (count, weight);
-        if level != 0 {
-            self.scatter.iter_mut().for_each(|s| *s *= weight_unit(level));
-        }
+        self.exponents.iter_mut().for_each(|e| *e += level);
     }
 
     /// Entry (i, j >= i) of the scatter in its unit.
@@ -298,8 +290,8 @@ impl Moments {
         }
         let weight = self.weight + other.weight;
         let share = other.weight / weight;
-        let steps: Vec<Step> = (0..self.dim).map(|j| self.step(other, j)).collect();
         let cross = self.weight * share;
+        let steps: Vec<Step> = (0..self.dim).map(|j| self.step(other, j, cross)).collect();
         for i in 0..self.dim {
             let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
             let Step { ours, theirs, delta } = steps[i];
@@ -314,12 +306,12 @@ impl Moments {
         self.epsilon = self.epsilon.max(other.epsilon);
     }
 
-    /// The common unit of column `j`, stored, and what the merge needs in it.
-    fn step(&mut self, other: &Self, j: usize) -> Step {
+    /// The common unit of column `j`, stored, and what the merge needs in it: large enough for cross delta^2 too.
+    fn step(&mut self, other: &Self, j: usize, cross: f64) -> Step {
         let (before, (delta, half)) = (self.exponents[j], self.delta(other, j));
         let mut unit = before.max(other.exponents[j]);
         if delta != 0.0 {
-            unit = unit.max(exponent(delta) + half);
+            unit = unit.max(exponent(delta) + half + exponent(cross).div_euclid(2));
         }
         self.exponents[j] = unit;
         Step { ours: power(before - unit), theirs: power(other.exponents[j] - unit), delta: scale(delta, half - unit) }
@@ -338,6 +330,12 @@ impl Moments {
         (self.mean_high[j], self.mean_low[j]) =
             if half == 0 { two_sum(high, low + share * delta) } else { (2.0 * (0.5 * high + share * delta), 0.0) };
     }
+}
+
+/// A positive number as (m, level): m 4^level, m near 1.
+fn near_one(x: f64) -> (f64, i32) {
+    let level = if x.is_normal() { exponent(x).div_euclid(2) } else { 0 };
+    (scale(x, -2 * level), level)
 }
 
 /// One column of a merge: factors that bring both scatters to the common unit, and mu_b - mu_a in it.

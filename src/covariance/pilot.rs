@@ -17,11 +17,9 @@ const BLOCK: usize = 8;
 /// What the rows of a chunk are measured by.
 #[derive(Debug)]
 pub(super) struct Pilot<T> {
-    /// The mean of the sample, rounded to the element type (0 without centring).
-    pub(super) center: Vec<T>,
     /// Column j is measured in units of 2^exponent_j: its largest distance from the center in the sample is near 1.
     pub(super) exponents: Vec<i32>,
-    /// The same, as the packing wants it.
+    /// The units, and the centers: the mean of the sample, rounded to the element type (0 without centring).
     pub(super) shift: Shift<T>,
     /// Columns that are 0 throughout the sample: their unit is a guess.
     pub(super) guessed: Vec<usize>,
@@ -63,18 +61,18 @@ impl<T: Lane> Pilot<T> {
             }
         }
         let total = weights.map_or(looked_at as f64, |w| w.iter().map(|&w| w.into()).sum());
-        Self::from_spread(&spread, total, centered, shape)
+        Self::from_spread(spread, total, centered, shape)
     }
 
-    fn from_spread(spread: &Spread<T>, total: f64, centered: bool, shape: Shape) -> Self {
-        let cols = spread.base.len();
+    fn from_spread(spread: Spread<T>, total: f64, centered: bool, shape: Shape) -> Self {
         let range = (exponent(T::MIN_POSITIVE), exponent(T::MAX) - 2);
-        let (mut center, mut exponents, mut guessed) = (vec![T::zeroed(); cols], vec![0; cols], Vec::new());
+        let (mut center, cols) = (spread.base, spread.low.len());
+        let (mut exponents, mut guessed) = (vec![0; cols], Vec::new());
         let mut largest = i32::MIN;
         for j in 0..cols {
             let (low, high): (f64, f64) = (spread.low[j].into(), spread.high[j].into());
             if centered {
-                let mean = spread.base[j].into() + spread.sum[j].into() / total;
+                let mean = center[j].into() + spread.sum[j].into() / total;
                 // Distances beyond the largest number: halfway is near enough.
                 center[j] = T::of(if mean.is_finite() { mean } else { 0.5 * low + 0.5 * high });
             }
@@ -92,13 +90,13 @@ impl<T: Lane> Pilot<T> {
         for &j in &guessed {
             exponents[j] = if largest == i32::MIN { 0 } else { largest };
         }
-        let units: Vec<T> = exponents.iter().map(|&e| T::of(power(-e))).collect();
-        Self { shift: Shift::new(&center, &units, shape), center, exponents, guessed }
+        let units = exponents.iter().map(|&e| T::of(power(-e)));
+        Self { shift: Shift::new(center, units, shape), exponents, guessed }
     }
 }
 
-/// Number of rows sampled out of `rows`. The center then lies within sqrt(n S_jj / m) / n of the mean, S_jj the scatter and
-/// m the sample, so that the correction loses a factor of at most 1 + n/m <= 33, and about 1 + 1/m unless the sample is
+/// Number of rows sampled out of `rows`. The center then lies within sqrt(S_jj / m) of the mean, S_jj the scatter and m the
+/// sample, so that the correction loses a factor of at most 1 + n/m <= 33, and about 1 + 1/m unless the sample is
 /// singular.
 fn size(rows: usize) -> usize {
     let wanted = (rows / SHARE).clamp(SAMPLE.0, SAMPLE.1) / BLOCK * BLOCK;

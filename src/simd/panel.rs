@@ -18,13 +18,20 @@ pub struct Shift<T> {
 
 impl<T: Lane> Shift<T> {
     /// From the center and the unit of each column.
-    pub fn new(center: &[T], unit: &[T], shape: Shape) -> Self {
-        let padded = shape.strips(unit.len()) * shape.strip;
-        let mut offset: Vec<T> = center.iter().zip(unit).map(|(&c, &u)| T::zeroed() - c * u).collect();
-        let mut unit = unit.to_vec();
+    pub fn new(center: Vec<T>, units: impl Iterator<Item = T>, shape: Shape) -> Self {
+        let padded = shape.strips(center.len()) * shape.strip;
+        let (mut unit, mut offset) = (Vec::with_capacity(padded), Vec::with_capacity(padded));
+        unit.extend(units);
+        offset.extend(center.iter().zip(&unit).map(|(&c, &u)| T::zeroed() - c * u));
         unit.resize(padded, T::zeroed());
         offset.resize(padded, T::zeroed());
-        Self { center: center.to_vec(), unit, offset }
+        Self { center, unit, offset }
+    }
+
+    /// The centers.
+    #[must_use]
+    pub fn center(&self) -> &[T] {
+        &self.center
     }
 }
 

@@ -246,7 +246,7 @@ mod tests {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
             let (shape, cols) = (Shape::at::<T, S>(simd), self.x.cols());
-            let shift = Shift::new(self.center, &vec![T::of(2.0); cols], shape);
+            let shift = Shift::new(self.center.to_vec(), std::iter::repeat_n(T::of(2.0), cols), shape);
             let mut panel = Panel::new(self.x.rows(), cols, shape);
             Pack { x: self.x, shift: &shift, weights: self.weights, panel: &mut panel }.with_simd(simd);
             let mut tiles = Tiles::new(cols, shape).unwrap();
