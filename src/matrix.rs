@@ -51,7 +51,7 @@ impl Element for f64 {
     }
 }
 
-/// Side of the blocks in which columns are copied to rows: a cache line of `f64`.
+/// Side of the blocks in which matrices are transposed: a cache line of `f64`.
 const BLOCK: usize = 8;
 
 /// A borrowed rows x cols matrix: entry (i, j) is `data[i * row_stride + j * col_stride]`.
@@ -183,35 +183,13 @@ impl<'a, T: Element> MatrixView<'a, T> {
             }
             return;
         }
-        // Block by block: a cache line of each column is read whole, and a line of each row written whole.
-        for first in range.clone().step_by(BLOCK) {
-            let rows = first..range.end.min(first + BLOCK);
-            let out = &mut out[(first - range.start) * cols..][..rows.len() * cols];
-            for j in (0..cols).step_by(BLOCK) {
-                self.copy_block(rows.clone(), j..cols.min(j + BLOCK), out);
-            }
+        if self.row_stride == 1 {
+            let columns = &self.data[range.start..];
+            return transpose((columns, self.col_stride), (out, cols), (cols, range.len()));
         }
-    }
-
-    /// Copies one block of `copy_rows`; `out` starts with its first row.
-    #[inline]
-    fn copy_block(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) {
-        let (count, cols) = (columns.len(), self.cols);
-        if self.row_stride == 1 && rows.len() == BLOCK && count == BLOCK {
-            let mut block = [[T::zeroed(); BLOCK]; BLOCK];
-            for (line, j) in block.iter_mut().zip(columns.clone()) {
-                line.copy_from_slice(&self.data[rows.start + j * self.col_stride..][..BLOCK]);
-            }
-            for (r, out) in out.chunks_exact_mut(cols).enumerate() {
-                for (out, line) in out[columns.start..columns.end].iter_mut().zip(&block) {
-                    *out = line[r % BLOCK];
-                }
-            }
-            return;
-        }
-        for (i, out) in rows.zip(out.chunks_exact_mut(cols)) {
-            for j in columns.clone() {
-                out[j] = self.data[i * self.row_stride + j * self.col_stride];
+        for (i, line) in range.zip(out.chunks_exact_mut(cols)) {
+            for (j, out) in line.iter_mut().enumerate() {
+                *out = self.data[i * self.row_stride + j * self.col_stride];
             }
         }
     }
@@ -259,6 +237,43 @@ pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
     asked.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
     drop(black_box(asked));
     Ok(vec![T::of(0.0); len])
+}
+
+/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * stride + i` of `to`.
+///
+/// Block by block: a cache line of each row is read whole, and a line of each column written whole.
+pub fn transpose<T: Element>(
+    (from, stride): (&[T], usize),
+    (to, step): (&mut [T], usize),
+    (rows, cols): (usize, usize),
+) {
+    for i in (0..rows).step_by(BLOCK) {
+        for j in (0..cols).step_by(BLOCK) {
+            let (from, to) = (&from[i * stride + j..], &mut to[j * step + i..]);
+            if i + BLOCK <= rows && j + BLOCK <= cols {
+                transpose_block((from, stride), (to, step));
+                continue;
+            }
+            for r in 0..BLOCK.min(rows - i) {
+                for c in 0..BLOCK.min(cols - j) {
+                    to[c * step + r] = from[r * stride + c];
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn transpose_block<T: Element>((from, stride): (&[T], usize), (to, step): (&mut [T], usize)) {
+    let mut block = [[T::zeroed(); BLOCK]; BLOCK];
+    for r in 0..BLOCK {
+        for (c, &x) in from[r * stride..][..BLOCK].iter().enumerate() {
+            block[c][r] = x;
+        }
+    }
+    for c in 0..BLOCK {
+        to[c * step..][..BLOCK].copy_from_slice(&block[c]);
+    }
 }
 
 /// Number of elements between the first and the last entry, both included; `None` when it overflows.

@@ -3,7 +3,7 @@
 use super::pack::Pack;
 use super::syrk::Shape;
 use super::{Aligned, Centered, Lane, run};
-use crate::matrix::MatrixView;
+use crate::matrix::{MatrixView, transpose};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -112,15 +112,12 @@ impl<T: Lane> Panel<T> {
         lines.resize(self.shape.strip * range.len(), T::zeroed());
         for s in 0..self.shape.strips(self.cols) {
             let samples = s * self.shape.strip..self.cols.min((s + 1) * self.shape.strip);
-            let lines = &mut lines[..samples.len() * range.len()];
+            let count = samples.len();
+            let lines = &mut lines[..count * range.len()];
             x.copy_rows(samples, lines);
             run(Apply { map: &map, lines });
             let strip = &mut self.buffer[s * self.capacity * self.shape.strip..][..range.len() * self.shape.strip];
-            for (i, line) in lines.chunks_exact(range.len().max(1)).enumerate() {
-                for (packed, &value) in strip.chunks_exact_mut(self.shape.strip).zip(line) {
-                    packed[i] = value;
-                }
-            }
+            transpose((lines, range.len()), (strip, self.shape.strip), (count, range.len()));
         }
         self.gathered = lines;
     }
