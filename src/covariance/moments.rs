@@ -1,5 +1,9 @@
 //! Mean and scatter of rows in one read: exact at any offset, in any unit, mergeable.
 
+mod merge;
+
+pub(super) use merge::two_sum;
+
 use super::chunk::{Scratch, Source};
 use super::product::{groups, split, team_within};
 use super::scaled::{Scaled, row_start, unpack};
@@ -278,77 +282,10 @@ impl Moments {
         }
         Err(Error::value("ddof", ddof, format!("less than the weight of the samples ({})", self.weight)))
     }
-
-    /// Merges `other`, of the same number of columns.
-    fn add(&mut self, other: &Self) {
-        if other.weight == 0.0 {
-            return;
-        }
-        if self.weight == 0.0 {
-            self.clone_from(other);
-            return;
-        }
-        let weight = self.weight + other.weight;
-        let share = other.weight / weight;
-        let cross = self.weight * share;
-        let steps: Vec<Step> = (0..self.dim).map(|j| self.step(other, j, cross)).collect();
-        for i in 0..self.dim {
-            let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
-            let Step { ours, theirs, delta } = steps[i];
-            for ((s, o), step) in self.scatter[row.clone()].iter_mut().zip(&other.scatter[row]).zip(&steps[i..]) {
-                *s = *s * (ours * step.ours) + o * (theirs * step.theirs) + cross * delta * step.delta;
-            }
-        }
-        for j in 0..self.dim {
-            self.move_mean(other, j, share);
-        }
-        (self.count, self.weight) = (self.count + other.count, weight);
-        self.epsilon = self.epsilon.max(other.epsilon);
-    }
-
-    /// The common unit of column `j`, stored, and what the merge needs in it: large enough for cross delta^2 too.
-    fn step(&mut self, other: &Self, j: usize, cross: f64) -> Step {
-        let (before, (delta, half)) = (self.exponents[j], self.delta(other, j));
-        let mut unit = before.max(other.exponents[j]);
-        if delta != 0.0 {
-            unit = unit.max(exponent(delta) + half + exponent(cross).div_euclid(2));
-        }
-        self.exponents[j] = unit;
-        Step { ours: power(before - unit), theirs: power(other.exponents[j] - unit), delta: scale(delta, half - unit) }
-    }
-
-    /// mu_b - mu_a as (value, exponent): true = value 2^exponent, for the difference may exceed the largest number.
-    fn delta(&self, other: &Self, j: usize) -> (f64, i32) {
-        let delta = (other.mean_high[j] - self.mean_high[j]) + (other.mean_low[j] - self.mean_low[j]);
-        if delta.is_finite() { (delta, 0) } else { (0.5 * other.mean_high[j] - 0.5 * self.mean_high[j], 1) }
-    }
-
-    /// mu += share (mu_b - mu), in two parts.
-    fn move_mean(&mut self, other: &Self, j: usize, share: f64) {
-        let (delta, half) = self.delta(other, j);
-        let (high, low) = (self.mean_high[j], self.mean_low[j]);
-        (self.mean_high[j], self.mean_low[j]) =
-            if half == 0 { two_sum(high, low + share * delta) } else { (2.0 * (0.5 * high + share * delta), 0.0) };
-    }
 }
 
 /// A positive number as (m, level): m 4^level, m near 1.
 fn near_one(x: f64) -> (f64, i32) {
     let level = if x.is_normal() { exponent(x).div_euclid(2) } else { 0 };
     (scale(x, -2 * level), level)
-}
-
-/// One column of a merge: factors that bring both scatters to the common unit, and mu_b - mu_a in it.
-#[derive(Clone, Copy)]
-struct Step {
-    ours: f64,
-    theirs: f64,
-    delta: f64,
-}
-
-/// a + b as the nearest number and what it leaves (Knuth 1969).
-pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let part = sum - a;
-    (sum, (a - (sum - part)) + (b - part))
 }
