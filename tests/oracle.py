@@ -117,7 +117,8 @@ def pca(X, ddof=1, center=True, scale=False, weights=None):
     Xc = X - mean
     if scale:
         factor = standard_deviations(X, ddof, weights)
-        constant = (X[0] == X).all(0)
+        present = X[w > 0]
+        constant = np.ptp(present, axis=0) == 0
         Xc = np.where(constant, 0, Xc / np.where(constant, 1, factor))
     _, s, Vt = jacobi_svd(np.sqrt(w)[:, None] * Xc)
     variance = s * s / (w.sum() - ddof)

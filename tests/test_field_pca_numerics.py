@@ -144,6 +144,20 @@ def test_a_small_component_is_not_lost_to_squaring(solver, rtol, s):
     assert_allclose(PCA(svd_solver=solver).fit(X).singular_values_, wanted, rtol=1e-12, atol=close)
 
 
+@pytest.mark.parametrize("shape", [(5, 40), (40, 5)])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", EXACT)
+def test_small_components_are_told_from_the_dead_on_either_side(solver, weighted, center, shape):
+    """Squaring buries sigma = 1e-9 among the directions that n < d or d < n leave without variance."""
+    U, V = (np.linalg.qr(R(seed).standard_normal((m, 5)))[0] for seed, m in enumerate(shape))
+    X = (U * [1, 1e-2, 1e-5, 1e-8, 1e-9]) @ V.T
+    w = np.arange(1.0, shape[0] + 1) if weighted else None
+    wanted = oracle.pca(X, center=center, weights=w).singular_values.astype(float)
+    found = PCA(svd_solver=solver, center=center).fit(X, sample_weight=w).singular_values_
+    assert_allclose(found, wanted, rtol=1e-5, atol=50 * EPS["f8"] * wanted[0])
+
+
 @every_solver
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("constant", [0.1, 7.0, 1e8 + 0.1, -1 / 3])

@@ -89,6 +89,17 @@ def test_components_are_orthonormal_rows_in_c_order(solver, dtype):
     assert_allclose(components @ components.T, np.eye(7), rtol=0, atol=40 * EPS[dtype])
 
 
+@pytest.mark.parametrize(("dtype", "offset"), [("f4", 30.0), ("f8", 1000.0)])
+@pytest.mark.parametrize("k", [None, 5])
+@pytest.mark.parametrize("shape", [(12, 60), (60, 12)])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_components_beside_a_dominant_one_are_orthonormal_too(solver, shape, k, dtype, offset):
+    """Vectors made from the other side's are as far from a right angle as (sigma_1 / sigma_j)^2 roundings."""
+    X = (np.random.default_rng(0).standard_normal(shape) + offset).astype(dtype)
+    components = PCA(k, svd_solver=solver, center=False).fit(X).components_.astype(float)
+    assert_allclose(components @ components.T, np.eye(len(components)), rtol=0, atol=20 * 60 * EPS[dtype])
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_components_have_the_dtype_of_the_data_and_everything_else_is_float64(dtype):
     model = PCA(2, scale=True).fit(cloud((30, 5), dtype))

@@ -6,7 +6,9 @@ use super::plan::Solver;
 use super::roads::{leading_pairs_of, pairs_of, singular_values_of, tolerance, wanted};
 use crate::covariance::gram;
 use crate::error::Result;
-use crate::linalg::{Eigen, GramOf, Singular, complete, eigh, first_small, rank, singular, transpose_times};
+use crate::linalg::{
+    Eigen, GramOf, Qr, Singular, complete, eigh, first_small, rank, singular, small_svd, transpose_times,
+};
 use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -18,13 +20,14 @@ pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team
     let unit = power::power(scaled.exponent);
     let p = rows.rows().min(rows.cols());
     if let Some(k) = wanted(options, p) {
+        let residual = tolerance::<f64>(options.tol).max(T::EPSILON);
         let found = in_unit(leading_pairs_of(&scaled.matrix, k, options, team)?, unit);
         if first_small::<T>(&singular_values_of(&found)) == k {
-            return Ok((components_of(rows, found, team)?, false));
+            return Ok((components_of(rows, found, residual, team)?, false));
         }
     }
     let all = in_unit(eigh(&scaled.matrix, team)?, unit);
-    Ok((components_of(rows, all, team)?, true))
+    Ok((components_of(rows, all, T::EPSILON, team)?, true))
 }
 
 fn in_unit(mut found: Eigen, unit: f64) -> Eigen {
@@ -42,8 +45,9 @@ pub(super) fn leading_pairs<T: Lane>(
     team: &Team,
 ) -> Result<(Singular, bool)> {
     let operator = GramOf::new(rows);
-    match pairs_of(&operator, k, solver, tolerance::<T>(options.tol), options, team)? {
-        Some(found) => Ok((components_of(rows, found, team)?, k == rows.rows().min(rows.cols()))),
+    let tol = tolerance::<T>(options.tol);
+    match pairs_of(&operator, k, solver, tol, options, team)? {
+        Some(found) => Ok((components_of(rows, found, tol, team)?, k == rows.rows().min(rows.cols()))),
         None => gram_pairs(rows, options, team),
     }
 }
@@ -54,15 +58,24 @@ pub(super) fn leading_pairs<T: Lane>(
 /// while sigma_j is not small. Where small directions live, the squares have hidden them and what they share with the
 /// large ones: then the singular values are computed without squaring. Where all small ones are dead, the large ones are
 /// completed to an orthonormal basis.
-fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, team: &Team) -> Result<Singular> {
+///
+/// Eigenvectors with a residual of `residual` sigma_1^2 have images that miss a right angle by residual
+/// sigma_1^2 / (sigma_i sigma_j). Where that is more than rounding, the SVD of all images together sets them right.
+fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, residual: f64, team: &Team) -> Result<Singular> {
     let p = rows.rows().min(rows.cols());
     let pairs = Singular { values: singular_values_of(&found), vectors: found.vectors }.truncated(p);
     let first = first_small::<T>(&pairs.values);
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
     let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
     let mut values: Vec<f64> = vectors.column_iter().map(|image| image.norm()).collect();
-    for (mut column, sigma) in vectors.column_iter_mut().zip(&values).take(first) {
-        column /= *sigma;
+    if skewed(&values[..first], residual, ORTHOGONALITY * rows.cols() as f64 * T::EPSILON) {
+        let (turned, measured) = orthogonal(&vectors.columns(0, first).into_owned())?;
+        vectors.columns_mut(0, first).copy_from(&turned);
+        values[..first].copy_from_slice(&measured);
+    } else {
+        for (mut column, sigma) in vectors.column_iter_mut().zip(&values).take(first) {
+            column /= *sigma;
+        }
     }
     let living = rank(&values, p, T::EPSILON);
     if living > first {
@@ -71,4 +84,23 @@ fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, team: &Team) -> Resu
     complete(&mut vectors, first);
     values[first..].fill(0.0);
     Ok(Singular { values, vectors }.sorted())
+}
+
+/// Components may miss a right angle by this many roundings a column.
+const ORTHOGONALITY: f64 = 20.0;
+
+/// Whether images of these lengths, of vectors good to `residual`, may miss a right angle by more than `allowed`.
+fn skewed(lengths: &[f64], residual: f64, allowed: f64) -> bool {
+    match (lengths.first(), lengths.last()) {
+        (Some(first), Some(last)) => residual * first * first > allowed * last * last,
+        _ => false,
+    }
+}
+
+/// Left singular vectors and singular values of d x k images, by QR: 4 d k^2 operations.
+fn orthogonal(images: &DMatrix<f64>) -> Result<(DMatrix<f64>, Vec<f64>)> {
+    let (d, k) = images.shape();
+    let qr = Qr::of(images.as_slice(), d, k);
+    let measured = small_svd(&qr.r())?;
+    Ok((qr.q_times(&measured.left), measured.values))
 }

@@ -9,7 +9,7 @@ use crate::covariance::{Moments, MomentsOptions};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    first_small, lanczos, leading, leading_pays, randomized, refine, singular,
+    first_small, lanczos, leading, leading_pays, randomized, rank, refine, singular,
 };
 use crate::matrix::MatrixView;
 use crate::simd::{Centered, Lane};
@@ -191,12 +191,19 @@ fn singular_pairs(found: Eigen) -> Singular {
     Singular { values: singular_values_of(&found), vectors: found.vectors }
 }
 
-/// Measures the small directions of the covariance road again on the data.
+/// Measures the small directions of the covariance road again on the data. Of fewer rows than columns, they hide among
+/// the d - n dead ones of the scatter, and all is computed without squaring.
 fn refined<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, mut solved: Solved, team: &Team) -> Result<Solved> {
     let p = solved.rows.min(x.cols());
     solved.pairs = solved.pairs.truncated(p);
     let prepared = Prepared::known(x, weights, &solved);
-    solved.pairs = refine(&prepared.centered(), solved.pairs, team)?;
+    let rows = prepared.centered();
+    solved.pairs = refine(&rows, solved.pairs, team)?;
+    let living = rank(&solved.pairs.values, p, T::EPSILON);
+    if p < x.cols() && first_small::<T>(&solved.pairs.values) < living {
+        solved.pairs = singular(&rows, team)?;
+        solved.complete = true;
+    }
     Ok(solved)
 }
 
