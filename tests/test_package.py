@@ -57,6 +57,7 @@ def test_tab_completion_shows_the_public_names():
 PUBLIC_METHODS = [
     "fit",
     "fit_transform",
+    "freeze",
     "from_covariance",
     "from_moments",
     "get_covariance",

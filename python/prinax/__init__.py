@@ -3,15 +3,19 @@
 from ._base import NotFittedError
 from ._core import InternalError, __version__
 from ._covariance import Moments, center_rows, covariance, gram
+from ._frozen import FrozenTransform
 from ._linalg import eigh
 from ._pca import PCA
 from ._threads import get_num_threads, set_num_threads
+from ._whitening import Whitener
 
 __all__ = [
     "PCA",
+    "FrozenTransform",
     "InternalError",
     "Moments",
     "NotFittedError",
+    "Whitener",
     "__version__",
     "center_rows",
     "covariance",

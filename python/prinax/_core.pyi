@@ -1,9 +1,10 @@
 # The compiled core. Arrays come in as float32 or float64, of any positive strides, checked by `_validation`;
 # what the sentences below call a refusal is a ValueError. n rows, d columns, k components.
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Array: TypeAlias = NDArray[Any]
 _F64: TypeAlias = NDArray[np.float64]
@@ -16,6 +17,7 @@ _Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, floa
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
 __all__ = [
+    "FrozenTransform",
     "InternalError",
     "Moments",
     "__version__",
@@ -25,6 +27,7 @@ __all__ = [
     "covariance",
     "eigh",
     "fit_pca",
+    "fit_whitener",
     "get_num_threads",
     "gram",
     "model_covariance",
@@ -68,7 +71,8 @@ def center_rows(x: _Array) -> _Array: ...
 class Moments:
     def __new__(cls, n_features: int) -> Moments: ...
     # A refused batch leaves the state as it was, bit for bit.
-    def update(self, x: _Array, weights: _F64 | None) -> None: ...
+    # With a factor every row that came before counts `factor` of its weight for each row of non-zero weight.
+    def update(self, x: _Array, weights: _F64 | None, factor: float = 1.0) -> None: ...
     def merge(self, other: Moments) -> None: ...
     # Multiplies every weight so far by `factor`.
     def forget(self, factor: float) -> None: ...
@@ -83,6 +87,8 @@ class Moments:
     # Sum of w (x - mean)(x - mean)'.
     def scatter(self) -> _F64: ...
     def covariance(self, ddof: int) -> _F64: ...
+    # Of each column.
+    def variances(self, ddof: int) -> _F64: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Moments: ...
@@ -210,3 +216,47 @@ def model_precision(
 def components_for(
     explained_variance: _F64, total_variance: float, ratio: float | None, min_eigenvalue: float | None
 ) -> int: ...
+
+# --- whitening ----------------------------------------------------------------------------------------------
+
+# whitening matrix (k, d) and its inverse (d, k) of x's dtype, mean (d,), eigenvalues of the covariance (of
+# the correlation for "pca-cor" and "zca-cor"), rank. Refuses "cholesky" with a number of components, and
+# below full rank with eps 0.
+def fit_whitener(
+    x: _Array,
+    sample_weight: _F64 | None,
+    method: str,
+    n_components: float | str | None,
+    eps: float,
+    center: bool,
+    ddof: int,
+) -> tuple[_Array, _Array, _F64, _F64, int]: ...
+
+# --- the frozen transform -----------------------------------------------------------------------------------
+
+@disjoint_base
+class FrozenTransform:
+    # (x - mean) / scale @ matrix' / sqrt(variance): a scale of 0 leaves the column out, a variance of 0 gives
+    # 0.
+    # Refuses lengths that do not fit, NaN and infinity, a negative scale.
+    def __new__(
+        cls, mean: _F64, matrix: _Array, scale: _F64 | None, whitening: _Whitening | None
+    ) -> Self: ...
+    # (d,) -> (k,) or (n, d) -> (n, k), of this dtype; a TypeError for another dtype.
+    def __call__(self, x: _Array, /, *, out: _Array | None = None) -> _Array: ...
+    @property
+    def matrix(self) -> _Array: ...
+    @property
+    def mean(self) -> _F64: ...
+    @property
+    def scale(self) -> _F64 | None: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_components(self) -> int: ...
+    # A safetensors file.
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def read(data: bytes) -> FrozenTransform: ...

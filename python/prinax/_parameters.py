@@ -66,6 +66,15 @@ def non_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def share(name: str, value: Any) -> float:
+    """A number above 0 and at most 1."""
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number above 0 and at most 1, got {_shown(value)}")
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}")
+    return _as_printed(value)
+
+
 def one_of(*words: str, **aliases: str) -> Rule:
     """One of `words`; an alias is another word for one of them."""
     wanted = "one of " + ", ".join(map(repr, [*words, *aliases]))
@@ -125,6 +134,25 @@ def seed(state: Any) -> int:
     return int(state)
 
 
+def streamed_components(name: str, value: Any) -> int | float | str | None:
+    """A number of components for rows that stream: an integer, a share of the variance or None."""
+    if isinstance(value, str) and value == "mle":
+        raise ValueError(f"{name} must be an integer, a share of the variance or None for streams, got 'mle'")
+    return components(name, value)
+
+
+def batch_rows(name: str, value: Any) -> int | None:
+    """Rows of a batch, or None for the default."""
+    return None if value is None else whole(1)(name, value)
+
+
+def progress(name: str, value: Any) -> Any:
+    """True, False, or what is called with (done, total)."""
+    if callable(value) or isinstance(value, (bool, np.bool_)):
+        return value
+    raise TypeError(f"{name} must be True, False or a callable(done, total), got {_shown(value)}")
+
+
 # --- PCA ----------------------------------------------------------------------------------------------------
 
 PCA: dict[str, Rule] = {
@@ -142,6 +170,22 @@ PCA: dict[str, Rule] = {
     "center": flag,
     "scale": flag,
     "ddof": whole(0),
+}
+
+WHITENER: dict[str, Rule] = {
+    "method": one_of("pca", "zca", "pca-cor", "zca-cor", "cholesky"),
+    "n_components": components,
+    "eps": non_negative,
+    "center": flag,
+    "ddof": whole(0),
+}
+
+INCREMENTAL_PCA: dict[str, Rule] = {
+    "n_components": streamed_components,
+    "whiten": flag,
+    "copy": flag,
+    "batch_size": batch_rows,
+    "forgetting_factor": share,
 }
 
 # The solvers that need no rows.
@@ -167,6 +211,12 @@ def components_fit(k: int | float | str | None, n: int, d: int) -> None:
         )
 
 
+def components_fit_columns(k: int | float | str | None, d: int) -> None:
+    """Refuses a number of components that no number of rows with this many features can have."""
+    if isinstance(k, int) and k > d:
+        raise ValueError(f"n_components={k} must be at most n_features={d}")
+
+
 def rowless_solver(solver: str, by: str) -> None:
     """Refuses a solver that works on the rows of X where there are none."""
     if solver not in ROWLESS_SOLVERS:
@@ -174,15 +224,6 @@ def rowless_solver(solver: str, by: str) -> None:
             f"svd_solver={solver!r} works on the rows of X, which {by} does not have: use "
             + ", ".join(map(repr, ROWLESS_SOLVERS))
         )
-
-
-def share(name: str, value: Any) -> float:
-    """A number above 0 and at most 1."""
-    if not is_real(value):
-        raise TypeError(f"{name} must be a number above 0 and at most 1, got {_shown(value)}")
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}")
-    return _as_printed(value)
 
 
 def one_rule(ratio: Any, min_eigenvalue: Any) -> tuple[float | None, float | None]:

@@ -238,7 +238,7 @@ class PCA(GaussianProjection):
             p["scale"],
             p["ddof"],
         )
-        return model._set_fitted(_state(fit, n, d))
+        return model._set_fitted(fitted_state(fit, n, d))
 
     @classmethod
     def from_covariance(cls, covariance: Any, mean: Any, n_samples: int, **parameters: Any) -> Self:
@@ -280,7 +280,7 @@ class PCA(GaussianProjection):
             p["scale"],
             p["ddof"],
         )
-        return model._set_fitted(_state(fit, n, d))
+        return model._set_fitted(fitted_state(fit, n, d))
 
     def _fit(self, X: Any, sample_weight: Any) -> Array:
         """Fits and returns X as the core reads it."""
@@ -306,7 +306,7 @@ class PCA(GaussianProjection):
             p["scale"],
             p["ddof"],
         )
-        state = _state(fit, n, d)
+        state = fitted_state(fit, n, d)
         if names is not None:
             state["feature_names_in_"] = names
         self._set_fitted(state)
@@ -341,7 +341,7 @@ class PCA(GaussianProjection):
         return _core.components_for(self._variances(), float(self.total_variance_), ratio, least)
 
 
-def _state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
+def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
     """The fitted attributes from what a fit of the core returned."""
     state = dict(zip(FITTED, fit, strict=False))
     return {**state, "n_components_": len(state["components_"]), "n_samples_": n, "n_features_in_": d}

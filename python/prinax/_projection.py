@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _validation
-from ._base import Transformer
+from ._affine import Affine
 
 if TYPE_CHECKING:
     from ._validation import Array
 
 
-class Projection(Transformer):
+class Projection(Affine):
     """Scores, their inverse, reconstruction and residuals, from `components_`, `mean_` and `scale_`.
 
     The fitted arrays are read on each call, so components that a user has edited are honoured.
@@ -21,39 +21,8 @@ class Projection(Transformer):
     mean_: Array
     scale_: Array | None
 
-    def transform(self, X: Any) -> Any:
-        """Scores: the coordinates of the rows of X along the components.
-
-        ``(X - mean_) / scale_ @ components_.T``, divided by ``sqrt(explained_variance_)`` when whitening; a
-        direction without variance gets the score 0.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            C order; float32 for float32 X, else float64. A data frame after `set_output`.
-
-        Raises
-        ------
-        ValueError
-            X has another width or other names than in `fit`, or holds NaN or infinity.
-        NotFittedError
-            `fit` has not been called.
-        """
-        fitted = self.__dict__
-        # The plain case in one crossing, checks included; anything else comes back as None and is looked at
-        # below.
-        if "components_" in fitted and "feature_names_in_" not in fitted and self._container() == "default":
-            Z = _core.project_fast(
-                X, fitted["mean_"], fitted["components_"], fitted["scale_"], self._divisors()
-            )
-            if Z is not None:
-                return Z
-        return self._wrap(self._scores(self._read(X)), X)
+    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
+        return self.mean_, self.components_, self.scale_
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows of the original space with scores X: ``X @ components_ * scale_ + mean_``, whitening undone.
@@ -135,28 +104,3 @@ class Projection(Transformer):
         float
         """
         return _core.reconstruction_error(self._read(X), *self._map())
-
-    def _divisors(self) -> tuple[Array, Array] | None:
-        """Variances whose roots divide the scores, with the roots themselves for where the squares leave the
-        range of numbers; or None."""
-        return None
-
-    def _scores(self, A: Array) -> Array:
-        mean, components, scale = self._map()
-        return _core.project(A, mean, components, scale, self._whitening())
-
-    def _whitening(self) -> tuple[Array, Array] | None:
-        divisors = self._divisors()
-        if divisors is None:
-            return None
-        k, by = self._n_features_out, type(self).__name__
-        variance = _validation.vector(divisors[0], k, by, "explained_variance_")
-        return variance, divisors[1] if len(divisors[1]) == k else variance
-
-    def _map(self) -> tuple[Array, Array, Array | None]:
-        """Mean, components and scale as the core reads them, whatever a user has put in their place."""
-        by, d = type(self).__name__, self.n_features_in_
-        components = _validation.matrix(self.components_, by, "components_", rows=0)
-        mean = _validation.vector(self.mean_, d, by, "mean_")
-        scale = None if self.scale_ is None else _validation.vector(self.scale_, d, by, "scale_")
-        return mean, components, scale

@@ -3,6 +3,7 @@
 mod center;
 mod chunk;
 mod columns;
+mod fading;
 mod gram;
 mod moments;
 mod pilot;
@@ -13,6 +14,7 @@ mod weights;
 
 pub use center::center_rows;
 pub use columns::Columns;
+pub use fading::Fading;
 pub use gram::gram;
 pub use moments::{Moments, MomentsOptions};
 pub use scaled::Scaled;

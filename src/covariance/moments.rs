@@ -209,6 +209,21 @@ impl Moments {
         scale((self.scatter_at(j, j) / divisor).sqrt(), self.exponents[j] - level)
     }
 
+    /// Squares of the [`deviations`](Self::deviations); honestly 0 or infinite beyond the range of `f64`.
+    ///
+    /// # Errors
+    /// [`Error::Value`] when `weight - ddof` is not positive.
+    pub fn variances(&self, ddof: f64) -> Result<Vec<f64>> {
+        let divisor = self.divisor(ddof)?;
+        Ok((0..self.dim).map(|j| scale(self.scatter_at(j, j) / divisor, 2 * self.exponents[j])).collect())
+    }
+
+    /// Machine epsilon of the coarsest data seen, 0 before any.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
     /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing of
     /// its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
     #[must_use]

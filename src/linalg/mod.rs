@@ -6,6 +6,7 @@ mod deflation;
 mod divide_conquer;
 mod eigh;
 mod explicit_q;
+mod inverse;
 mod krylov;
 mod lanczos;
 mod leading;
@@ -31,6 +32,7 @@ mod tridiagonal;
 mod unit;
 
 pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};
+pub use inverse::inverse_of_upper;
 pub use lanczos::{LanczosOptions, lanczos};
 pub use leading::{leading, leading_pays};
 pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, times, transpose_times};

@@ -20,6 +20,8 @@ const ALIGNMENT: usize = 8;
 /// The numbers of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numbers<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
     /// Small integers.
@@ -31,6 +33,7 @@ pub(super) enum Numbers<'a> {
 impl Numbers<'_> {
     fn dtype(self) -> &'static str {
         match self {
+            Self::F32(_) => "F32",
             Self::F64(_) => "F64",
             Self::I32(_) => "I32",
             Self::U64(_) => "U64",
@@ -39,6 +42,7 @@ impl Numbers<'_> {
 
     fn append(self, out: &mut Vec<u8>) {
         match self {
+            Self::F32(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::F64(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::I32(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
             Self::U64(x) => x.iter().for_each(|x| out.extend(x.to_le_bytes())),
@@ -47,6 +51,7 @@ impl Numbers<'_> {
 
     fn bytes(self) -> usize {
         match self {
+            Self::F32(x) => size_of_val(x),
             Self::F64(x) => size_of_val(x),
             Self::I32(x) => size_of_val(x),
             Self::U64(x) => size_of_val(x),
@@ -127,6 +132,18 @@ impl<'a> Container<'a> {
         Ok(Self { class, arrays: SafeTensors::deserialize(data).map_err(damaged)? })
     }
 
+    /// Whether there is an array of that name.
+    #[must_use]
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.arrays.tensor(name).is_ok()
+    }
+
+    /// Whether the array is in single precision.
+    #[must_use]
+    pub(super) fn is_single(&self, name: &str) -> bool {
+        self.arrays.tensor(name).is_ok_and(|array| array.dtype() == Dtype::F32)
+    }
+
     /// The shape of an array of `N` dimensions.
     ///
     /// # Errors
@@ -188,7 +205,7 @@ macro_rules! stored {
         }
     )*};
 }
-stored!(f64 => F64, i32 => I32, u64 => U64);
+stored!(f32 => F32, f64 => F64, i32 => I32, u64 => U64);
 
 /// The number before the point.
 fn major(version: &str) -> Option<u64> {

@@ -104,7 +104,8 @@ impl Pca {
     pub fn from_moments(moments: &Moments, options: &PcaOptions, team: &Team) -> Result<Self> {
         let rows = usize::try_from(moments.count()).unwrap_or(usize::MAX);
         options.components.check(rows, moments.dim())?;
-        Self::assemble(roads::solve_moments::<f64>(moments, rows, options, team)?, options, f64::EPSILON)
+        let solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?);
+        Self::assemble(solved, options, moments.epsilon().max(f64::EPSILON))
     }
 
     /// The model with a given covariance, whose divisor was `samples - ddof`.
@@ -119,7 +120,8 @@ impl Pca {
         team: &Team,
     ) -> Result<Self> {
         options.components.check(samples, mean.len())?;
-        Self::assemble(roads::solve_covariance(covariance, mean, samples, options, team)?, options, f64::EPSILON)
+        let solved = without_noise(roads::solve_covariance(covariance, mean, samples, options, team)?);
+        Self::assemble(solved, options, f64::EPSILON)
     }
 
     fn assemble(solved: Solved, options: &PcaOptions, eps: f64) -> Result<Self> {
@@ -157,6 +159,15 @@ impl Pca {
             weight,
         })
     }
+}
+
+/// Without rows nothing can be measured again: an eigenvalue sigma_j^2 <= d eps sigma_1^2 of a squared matrix is rounding, and
+/// its direction dead.
+fn without_noise(mut solved: Solved) -> Solved {
+    let resolution = (solved.mean.len() as f64 * f64::EPSILON).sqrt();
+    let living = rank(&solved.pairs.values, 1, resolution);
+    solved.pairs.values[living..].fill(0.0);
+    solved
 }
 
 /// All variances that are known, and their total.

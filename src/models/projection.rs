@@ -62,6 +62,23 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         self.components.cols()
     }
 
+    /// What is subtracted from the rows.
+    pub(super) fn mean(&self) -> &'a [f64] {
+        self.mean
+    }
+
+    /// What centred columns are divided by.
+    pub(super) fn scale(&self) -> Option<&'a [f64]> {
+        self.scale
+    }
+
+    /// The k x d matrix, row by row, with the standard deviations of the scores divided into its rows (0 for 0).
+    pub(super) fn whitened_entries(&self) -> impl Iterator<Item = C> {
+        let root = |c: usize| self.deviations.as_ref().map_or(1.0, |s| if s[c] > 0.0 { s[c] } else { f64::INFINITY });
+        let places = (0..self.k()).flat_map(|c| (0..self.d()).map(move |j| (c, j)));
+        places.map(move |(c, j)| C::of(self.entry(c, j) / root(c)))
+    }
+
     /// (n, k) scores, row-major, written to `out`: `(x - mean) / scale . components`, over the root of the variance when
     /// whitening (0 where the variance is 0).
     ///

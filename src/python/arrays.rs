@@ -3,9 +3,11 @@
 use crate::error::Result;
 use crate::matrix::{Element, MatrixView, span};
 use nalgebra::DMatrix;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::types::PyDict;
-use pyo3::{intern, prelude::*};
+use pyo3::{PyTypeInfo, intern, prelude::*};
 
 /// A matrix argument of either dtype, borrowed for the call.
 pub(super) enum Matrix<'py> {
@@ -25,6 +27,10 @@ impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
 }
 
 impl Matrix<'_> {
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self, Self::F32(_))
+    }
+
     pub(super) fn shape(&self) -> (usize, usize) {
         let shape = match self {
             Self::F32(x) => x.shape(),
@@ -135,15 +141,11 @@ pub(super) fn vector(py: Python<'_>, x: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
     PyArray1::from_vec(py, x)
 }
 
-/// A d x k matrix as a C-ordered (k, d) array: the columns become the rows. Moved, or rounded to float32 where `like` is.
-pub(super) fn columns_as_rows<'py>(
-    py: Python<'py>,
-    x: DMatrix<f64>,
-    like: Option<&Matrix<'py>>,
-) -> PyResult<Bound<'py, PyAny>> {
+/// A d x k matrix as a C-ordered (k, d) array: the columns become the rows. Moved, or rounded to float32 for `single`.
+pub(super) fn columns_as_rows(py: Python<'_>, x: DMatrix<f64>, single: bool) -> PyResult<Bound<'_, PyAny>> {
     let shape = [x.ncols(), x.nrows()];
     let data: Vec<f64> = x.data.into();
-    if let Some(Matrix::F32(_)) = like {
+    if single {
         let narrow = data.into_iter().map(f32::of).collect();
         return Ok(PyArray1::from_vec(py, narrow).reshape(shape)?.into_any());
     }
@@ -155,4 +157,82 @@ pub(super) fn square(py: Python<'_>, x: DMatrix<f64>) -> PyResult<Bound<'_, PyAr
     let shape = [x.nrows(), x.ncols()];
     let data: Vec<f64> = x.data.into();
     PyArray1::from_vec(py, data).reshape(shape)
+}
+
+// --- what a frozen transform reads and writes: no borrow is registered, which would cost as much as its work ------------
+
+/// `x` as an array of T in C order: itself, or a copy where it lies otherwise. Any other dtype is refused.
+pub(super) fn contiguous<'py, T: Element + numpy::Element>(
+    x: &Bound<'py, PyAny>,
+    what: &str,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let Ok(array) = x.cast::<PyArrayDyn<T>>() else { return Err(not_of::<T>(x, what)) };
+    if !PyUntypedArray::is_exact_type_of(array) && x.hasattr(intern!(x.py(), "mask"))? {
+        let sentence =
+            format!("{what} is a masked array, whose mask would be ignored: fill it with {what}.filled(value)");
+        return Err(PyTypeError::new_err(sentence));
+    }
+    if array.is_c_contiguous() && array.is_aligned() {
+        return Ok(array.clone());
+    }
+    Ok(array.call_method1(intern!(x.py(), "copy"), ("C",))?.cast_into()?)
+}
+
+#[cold]
+fn not_of<T: Element>(x: &Bound<'_, PyAny>, what: &str) -> PyErr {
+    let wanted = if T::DOUBLE { "float64" } else { "float32" };
+    PyTypeError::new_err(match x.cast::<PyUntypedArray>() {
+        Ok(array) => format!("{what} must be {wanted}, got {}: convert it with astype({wanted:?})", array.dtype()),
+        Err(_) => format!("{what} must be a NumPy array of {wanted}, got {}", x.get_type()),
+    })
+}
+
+/// The values of an array that [`contiguous`] has seen.
+pub(super) fn slice<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyArrayDyn<T>>) -> PyResult<&'a [T]> {
+    // SAFETY: C-contiguous and aligned (`contiguous`); the array outlives the slice, and Python code must not write to an
+    // argument during a call.
+    #[allow(unsafe_code)]
+    Ok(unsafe { x.as_slice() }?)
+}
+
+/// `out`, written by `fill`: an array of T of exactly this shape, in C order, writeable, in other memory than `x`.
+pub(super) fn filled_apart<T: Element + numpy::Element>(
+    out: &Bound<'_, PyAny>,
+    shape: &[usize],
+    x: &[T],
+    fill: impl FnOnce(&mut [T]) -> PyResult<()>,
+) -> PyResult<()> {
+    let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
+    let Ok(out) = out.cast::<PyArrayDyn<T>>() else { return Err(not_of::<T>(out, "out")) };
+    if out.shape() != shape {
+        return refuse(format!("out must have shape {shape:?}, got {:?}", out.shape()));
+    }
+    // SAFETY: the array object is alive, and the interpreter's lock is held while its flags are read.
+    #[allow(unsafe_code)]
+    let writeable = unsafe { (*_PyArray_GET_ITEM_DATA(out.as_array_ptr())).flags & NPY_ARRAY_WRITEABLE != 0 };
+    if !(writeable && out.is_c_contiguous() && out.is_aligned()) {
+        return refuse("out must be a writeable array in C order".into());
+    }
+    let (first, len) = (out.data().cast_const(), out.len());
+    let after = |start: *const T, len: usize| start.wrapping_add(len);
+    if len > 0 && !x.is_empty() && first < after(x.as_ptr(), x.len()) && x.as_ptr() < after(first, len) {
+        return refuse("out overlaps x in memory: pass an array of its own".into());
+    }
+    // SAFETY: C-contiguous, aligned and writeable, apart from `x`, the only other slice at hand; Python code must not
+    // touch an `out` during a call.
+    #[allow(unsafe_code)]
+    fill(unsafe { out.as_slice_mut() }?)
+}
+
+/// A new array of this shape in C order, written by `fill`.
+pub(super) fn filled_as<'py, T: Element + numpy::Element>(
+    py: Python<'py>,
+    shape: &[usize],
+    fill: impl FnOnce(&mut [T]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let out = PyArrayDyn::<T>::zeros(py, shape, false);
+    // SAFETY: made just above, in C order, and seen by nobody else yet.
+    #[allow(unsafe_code)]
+    fill(unsafe { out.as_slice_mut() }?)?;
+    Ok(out.into_any())
 }

@@ -1,8 +1,10 @@
 //! Second moments: covariance, inner products, row centring, and the state that streams.
 
-use super::arrays::{Matrix, filled, square, with_view};
+use super::arrays::{Matrix, filled, square, vector, with_view};
 use super::jobs::compute;
-use crate::covariance::{Columns, Moments as State, MomentsOptions, center_rows as center, gram as inner_products};
+use crate::covariance::{
+    Columns, Fading, Moments as State, MomentsOptions, center_rows as center, gram as inner_products,
+};
 use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
@@ -74,14 +76,14 @@ impl Moments {
         Ok(Self(Mutex::new(State::new(n_features)?)))
     }
 
-    fn update<'py>(&self, py: Python<'py>, x: Matrix<'py>, weights: Option<Vector<'py>>) -> PyResult<()> {
+    #[pyo3(signature = (x, weights, factor = 1.0))]
+    fn update<'py>(&self, py: Python<'py>, x: Matrix<'py>, weights: Option<Vector<'py>>, factor: f64) -> PyResult<()> {
         let (n, d) = x.shape();
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
-        let options = MomentsOptions { center: true, weights };
         let flops = (n + 1) as f64 * (d * d) as f64;
         // The batch is read without the lock, so that no thread waits for it with the interpreter's lock in hand.
-        let batch = with_view!(&x, rows => compute(py, flops, |team| State::of(rows, &options, team)))?;
-        Ok(self.lock().merge(&batch)?)
+        let batch = with_view!(&x, rows => compute(py, flops, |team| Fading::of(rows, weights, factor, team)))?;
+        Ok(self.lock().append(&batch)?)
     }
 
     fn merge(&self, other: &Self) -> PyResult<()> {
@@ -109,11 +111,15 @@ impl Moments {
     }
 
     fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        super::arrays::vector(py, self.lock().mean())
+        vector(py, self.lock().mean())
     }
 
     fn scatter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         square(py, self.snapshot().scatter().unscaled())
+    }
+
+    fn variances<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(vector(py, self.lock().variances(f64::from(ddof))?))
     }
 
     fn covariance<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray2<f64>>> {

@@ -6,9 +6,11 @@
 mod arrays;
 mod covariance;
 mod errors;
+mod frozen;
 mod jobs;
 mod linalg;
 mod pca;
+mod whitening;
 
 use pyo3::prelude::*;
 
@@ -18,6 +20,8 @@ mod _core {
     use super::covariance::{Moments, center_rows, covariance, gram};
     #[pymodule_export]
     use super::errors::InternalError;
+    #[pymodule_export]
+    use super::frozen::FrozenTransform;
     #[pymodule_export]
     use super::jobs::{get_num_threads, set_num_threads, simd_level};
 
@@ -29,6 +33,9 @@ mod _core {
         pca_from_moments, project, project_fast, reconstruct, reconstruction_error, residuals, score, score_samples,
         squared_residuals,
     };
+    #[pymodule_export]
+    use super::whitening::fit_whitener;
+
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -64,15 +64,15 @@ impl<'py> FromPyObject<'_, 'py> for Solver {
 }
 
 /// Operations of a fit, for deciding where it runs: one read of the data against the smaller side.
-fn cost((n, d): (usize, usize)) -> f64 {
+pub(super) fn cost((n, d): (usize, usize)) -> f64 {
     let (n, d) = (n as f64, d as f64);
     let p = n.min(d);
     n * d * p + 10.0 * p * p * p
 }
 
-fn fit_tuple<'py>(py: Python<'py>, fit: models::Pca, like: Option<&Matrix<'py>>) -> PyResult<Fit<'py>> {
+fn fit_tuple(py: Python<'_>, fit: models::Pca, single: bool) -> PyResult<Fit<'_>> {
     Ok((
-        columns_as_rows(py, fit.components, like)?,
+        columns_as_rows(py, fit.components, single)?,
         vector(py, fit.explained_variance),
         vector(py, fit.explained_variance_ratio),
         vector(py, fit.singular_values),
@@ -120,7 +120,7 @@ pub(super) fn fit_pca<'py>(
     let weights = sample_weight.as_ref().map(|w| w.as_slice()).transpose()?;
     let fit =
         with_view!(&x, rows => compute(py, cost(x.shape()), |team| models::Pca::fit(rows, weights, &options, team)))?;
-    fit_tuple(py, fit, Some(&x))
+    fit_tuple(py, fit, x.is_single())
 }
 
 #[pyfunction]
@@ -143,7 +143,7 @@ pub(super) fn pca_from_moments<'py>(
     let state = moments.snapshot();
     let d = state.dim();
     let fit = compute(py, cost((d, d)), |team| models::Pca::from_moments(&state, &options, team))?;
-    fit_tuple(py, fit, None)
+    fit_tuple(py, fit, state.epsilon() == f64::from(f32::EPSILON))
 }
 
 #[pyfunction]
@@ -167,7 +167,7 @@ pub(super) fn pca_from_covariance<'py>(
     let mean = mean.as_slice()?.to_vec();
     let work = |team: &Team| models::Pca::from_covariance(&matrix, mean, n_samples, &options, team);
     let fit = compute(py, cost(covariance.shape()), work)?;
-    fit_tuple(py, fit, None)
+    fit_tuple(py, fit, false)
 }
 
 /// Binds `$map` to the linear model of fitted arrays, whichever the dtype of the components.

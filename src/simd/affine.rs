@@ -4,7 +4,7 @@
 //! along d with one accumulator each, in the same order for any number of rows, so one row alone gives the same bits as
 //! that row of a batch.
 
-use super::{Centered, Lane, run};
+use super::{Centered, Lane, Parts, run};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -39,6 +39,44 @@ pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     debug_assert!(w.len() == k * d && out.len() * d == k * lines.len());
     for (lines, out) in lines.chunks((ROWS * d).max(1)).zip(out.chunks_mut((ROWS * k).max(1))) {
         run(Scores { lines, w, d, out });
+    }
+}
+
+/// Scratch of [`project_prepared`], in elements.
+#[must_use]
+pub fn scratch_len(rows: usize, d: usize) -> usize {
+    ROWS.min(rows) * d
+}
+
+/// [`project`] of rows that lie one after the other, with everything prepared: nothing is allocated. `x` is rows x d,
+/// `w` k x d, `out` rows x k, all row-major; `scratch` holds [`scratch_len`] elements. Same bits as [`project`].
+pub fn project_prepared<T: Lane>(x: &[T], parts: &Parts<T>, w: &[T], scratch: &mut [T], out: &mut [T]) {
+    run(Prepared { x, parts, w, scratch, out });
+}
+
+struct Prepared<'a, T: Clone> {
+    x: &'a [T],
+    parts: &'a Parts<'a, T>,
+    w: &'a [T],
+    scratch: &'a mut [T],
+    out: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Prepared<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { x, parts, w, scratch, out } = self;
+        let d = parts.cols();
+        let k = w.len().checked_div(d).unwrap_or(0);
+        debug_assert!(out.len() * d == k * x.len());
+        for (x, out) in x.chunks((ROWS * d).max(1)).zip(out.chunks_mut((ROWS * k).max(1))) {
+            let lines = &mut scratch[..x.len()];
+            lines.copy_from_slice(x);
+            parts.shift(simd, lines);
+            Scores { lines, w, d, out }.with_simd(simd);
+        }
     }
 }
 

@@ -23,5 +23,5 @@ pub use aligned::Aligned;
 pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};
-pub use rows::Centered;
+pub use rows::{Centered, Parts};
 pub use spread::Spread;

@@ -23,14 +23,16 @@ pub struct Centered<'a, T: Clone> {
 /// Mean and factor in the element type: `mean = high + low` to twice its precision (`low` is empty where
 /// it is zero).
 #[derive(Clone, Debug)]
-struct Parts<'a, T: Clone> {
+pub struct Parts<'a, T: Clone> {
     high: Cow<'a, [T]>,
     low: Vec<T>,
     factor: Cow<'a, [T]>,
 }
 
 impl<'a, T: Lane> Parts<'a, T> {
-    fn new(mean: &'a [f64], rest: &[f64], factor: &'a [f64]) -> Self {
+    /// `rest` is what the mean loses in `f64` (empty: nothing); `factor` is empty where every factor is 1.
+    #[must_use]
+    pub fn new(mean: &'a [f64], rest: &[f64], factor: &'a [f64]) -> Self {
         let high: Cow<[T]> = narrowed(mean);
         let rest_at = |j: usize| rest.get(j).copied().unwrap_or(0.0);
         let low = if T::DOUBLE && rest.is_empty() {
@@ -39,6 +41,33 @@ impl<'a, T: Lane> Parts<'a, T> {
             mean.iter().zip(&*high).enumerate().map(|(j, (&m, &h))| T::of(m - h.into() + rest_at(j))).collect()
         };
         Self { high, low, factor: narrowed(factor) }
+    }
+
+    /// The same, borrowing nothing: prepared once for many rows.
+    #[must_use]
+    pub fn into_owned(self) -> Parts<'static, T> {
+        let Self { high, low, factor } = self;
+        Parts { high: Cow::Owned(high.into_owned()), low, factor: Cow::Owned(factor.into_owned()) }
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.high.len()
+    }
+
+    /// rows = ((rows - high) - low) * factor, in place, inside a hot loop.
+    #[inline(always)]
+    pub(super) fn shift<S: Simd>(&self, simd: S, rows: &mut [T]) {
+        for row in rows.chunks_exact_mut(self.high.len().max(1)) {
+            subtract(simd, row, &self.high);
+            if !self.low.is_empty() {
+                subtract(simd, row, &self.low);
+            }
+            if !self.factor.is_empty() {
+                multiply(simd, row, &self.factor);
+            }
+        }
     }
 }
 
@@ -133,7 +162,7 @@ impl<'a, T: Lane> Centered<'a, T> {
     }
 }
 
-/// rows = ((rows - high) - low) * factor, in place.
+/// [`Parts::shift`] on its own.
 struct Shift<'a, T: Clone> {
     parts: &'a Parts<'a, T>,
     rows: &'a mut [T],
@@ -144,16 +173,7 @@ impl<T: Lane> WithSimd for Shift<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Parts { high, low, factor } = self.parts;
-        for row in self.rows.chunks_exact_mut(high.len()) {
-            subtract(simd, row, high);
-            if !low.is_empty() {
-                subtract(simd, row, low);
-            }
-            if !factor.is_empty() {
-                multiply(simd, row, factor);
-            }
-        }
+        self.parts.shift(simd, self.rows);
     }
 }
 

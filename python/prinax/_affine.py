@@ -1,0 +1,102 @@
+"""Models whose transform is an affine map of the rows: the call itself, its checks, and its frozen form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _core, _validation
+from ._base import Transformer
+from ._frozen import FrozenTransform
+
+if TYPE_CHECKING:
+    from ._validation import Array
+
+
+class Affine(Transformer):
+    """``z = matrix @ ((x - mean) / scale)`` with fitted arrays, which are read on each call.
+
+    Arrays that a user has edited are therefore honoured.
+    """
+
+    # The attribute that holds the matrix.
+    _matrix_name: ClassVar[str] = "components_"
+
+    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
+        """Mean, matrix (k, d) and scale as they are."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows of X, ``(X - mean_) @ matrix.T``.
+
+        The matrix is ``components_``, for a Whitener ``whitening_matrix_``. A standardising model divides by
+        ``scale_`` first, a whitening one by the standard deviations of the scores afterwards; a direction
+        without variance gets the score 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            C order; float32 for float32 X, else float64. A data frame after `set_output`.
+
+        Raises
+        ------
+        ValueError
+            X has another width or other names than in `fit`, or holds NaN or infinity.
+        NotFittedError
+            `fit` has not been called.
+        """
+        fitted = self.__dict__
+        # The plain case in one crossing, checks included; anything else comes back as None and is looked at
+        # below.
+        if (
+            self._fitted_mark in fitted
+            and "feature_names_in_" not in fitted
+            and self._container() == "default"
+        ):
+            Z = _core.project_fast(X, *self._fitted_arrays(), self._divisors())
+            if Z is not None:
+                return Z
+        return self._wrap(self._scores(self._read(X)), X)
+
+    def freeze(self) -> FrozenTransform:
+        """The fitted map on its own: immutable, made for services, saved without pickle.
+
+        Its scores are those of `transform`, to rounding where a whitening model's standard deviations go into
+        the matrix, else bit for bit.
+
+        Returns
+        -------
+        FrozenTransform
+            Of the dtype of the fitted matrix.
+        """
+        self._check_fitted()
+        return FrozenTransform._of(*self._map(), self._whitening())
+
+    def _divisors(self) -> tuple[Array, Array] | None:
+        """Variances whose roots divide the scores, with the roots themselves for where the squares leave the
+        range of numbers; or None."""
+        return None
+
+    def _scores(self, A: Array) -> Array:
+        return _core.project(A, *self._map(), self._whitening())
+
+    def _whitening(self) -> tuple[Array, Array] | None:
+        divisors = self._divisors()
+        if divisors is None:
+            return None
+        k, by = self._n_features_out, type(self).__name__
+        variance = _validation.vector(divisors[0], k, by, "explained_variance_")
+        return variance, divisors[1] if len(divisors[1]) == k else variance
+
+    def _map(self) -> tuple[Array, Array, Array | None]:
+        """Mean, matrix and scale as the core reads them, whatever a user has put in their place."""
+        by, d = type(self).__name__, self.n_features_in_
+        mean, matrix, scale = self._fitted_arrays()
+        matrix = _validation.matrix(matrix, by, self._matrix_name, rows=0)
+        mean = _validation.vector(mean, d, by, "mean_")
+        scale = None if scale is None else _validation.vector(scale, d, by, "scale_")
+        return mean, matrix, scale

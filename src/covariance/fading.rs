@@ -1,0 +1,127 @@
+//! Rows that count less the more rows have come after them.
+
+use super::moments::{Moments, MomentsOptions};
+use super::weights::check_weights;
+use crate::error::{Error, Result};
+use crate::matrix::MatrixView;
+use crate::simd::Lane;
+use crate::threads::Team;
+
+/// The moments of a batch, and the share of its weight that everything before the batch keeps.
+///
+/// With a factor f a row of weight w that j rows have followed counts w f^j, so the sizes of the batches do not matter.
+/// Rows of weight 0 are absent: they make nothing older.
+#[derive(Clone, Debug)]
+pub struct Fading {
+    rows: Moments,
+    kept: f64,
+}
+
+impl Fading {
+    /// Of the rows of `x` (n x d) in their order; `factor` in (0, 1], and 1 forgets nothing.
+    ///
+    /// # Errors
+    /// Those of [`Moments::of`], and [`Error::Value`] for another factor.
+    pub fn of<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, factor: f64, team: &Team) -> Result<Self> {
+        if !(factor > 0.0 && factor <= 1.0) {
+            return Err(Error::value("factor", factor, "in (0, 1]"));
+        }
+        if factor == 1.0 {
+            return Ok(Self { rows: Moments::of(x, &MomentsOptions { center: true, weights }, team)?, kept: 1.0 });
+        }
+        if let Some(weights) = weights {
+            check_weights(weights, x.rows())?;
+        }
+        let given = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let mut after = 0;
+        let mut faded: Vec<f64> = Vec::with_capacity(x.rows());
+        for i in (0..x.rows()).rev() {
+            faded.push(given(i) * factor.powi(after));
+            after += i32::from(given(i) > 0.0);
+        }
+        faded.reverse();
+        let mut rows = Moments::of(x, &MomentsOptions { center: true, weights: Some(&faded) }, team)?;
+        // Rows whose weight has faded to 0 have been seen all the same.
+        let weight = rows.weight();
+        rows.set_rows(u64::from(after.unsigned_abs()), weight, 0);
+        Ok(Self { rows, kept: factor.powi(after) })
+    }
+}
+
+impl Moments {
+    /// Adds a batch; on an error nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the number of columns differs.
+    pub fn append(&mut self, batch: &Fading) -> Result<()> {
+        let Fading { rows, kept } = batch;
+        if rows.dim() != self.dim() {
+            return Err(Error::Shape { what: "X", found: rows.dim(), wanted: self.dim() });
+        }
+        let count = self.count() + rows.count();
+        if *kept > 0.0 {
+            self.forget(*kept)?;
+            self.merge(rows)?;
+        } else {
+            self.clone_from(rows);
+        }
+        let weight = self.weight();
+        self.set_rows(count, weight, 0);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: [f64; 8] = [1.0, 0.0, 3.0, 4.0, -1.0, 2.0, 0.5, -3.0];
+
+    fn state(splits: &[usize], weights: Option<&[f64]>, factor: f64) -> Moments {
+        let mut moments = Moments::new(2).unwrap();
+        let mut start = 0;
+        for &n in splits {
+            let x = MatrixView::new(&ROWS[2 * start..2 * (start + n)], n, 2).unwrap();
+            let weights = weights.map(|w| &w[start..start + n]);
+            moments.append(&Fading::of(x, weights, factor, &Team::solo()).unwrap()).unwrap();
+            start += n;
+        }
+        moments
+    }
+
+    #[test]
+    fn the_last_row_counts_whole_and_each_earlier_one_half_of_the_next() {
+        let moments = state(&[4], None, 0.5);
+        assert_eq!(moments.weight(), 1.0 + 0.5 + 0.25 + 0.125);
+        assert_eq!(moments.count(), 4);
+        let mean = (0.5 - 0.5 + 0.25 * 3.0 + 0.125) / 1.875;
+        assert!((moments.mean()[0] - mean).abs() < 1e-15);
+    }
+
+    #[test]
+    fn splits_do_not_matter_and_absent_rows_make_nothing_older() {
+        for (weights, splits) in [
+            (None, &[1, 1, 2][..]),
+            (None, &[3, 1]),
+            (Some(&[2.0, 0.0, 1.0, 3.0][..]), &[3, 1]),
+            (Some(&[2.0, 0.0, 1.0, 3.0][..]), &[1, 3]),
+        ] {
+            let whole = state(&[4], weights, 0.7).covariance(1.0).unwrap();
+            assert!((state(splits, weights, 0.7).covariance(1.0).unwrap() - whole).amax() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn a_weight_that_vanishes_leaves_the_count() {
+        let moments = state(&[2, 2], None, 1e-200);
+        assert_eq!((moments.count(), moments.mean()), (4, vec![0.5, -3.0]));
+    }
+
+    #[test]
+    fn another_factor_is_refused() {
+        let x = MatrixView::new(&ROWS, 4, 2).unwrap();
+        for factor in [0.0, -1.0, 1.5, f64::NAN] {
+            assert!(Fading::of(x, None, factor, &Team::solo()).is_err());
+        }
+    }
+}

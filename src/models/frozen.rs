@@ -1,0 +1,183 @@
+//! A fitted affine map made ready for services: `z = W ((x - mean) / scale)`, microseconds a row, nothing allocated.
+
+use super::projection::LinearMap;
+use crate::error::{Error, Result};
+use crate::matrix::MatrixView;
+use crate::simd::affine::{project_prepared, scratch_len};
+use crate::simd::{Lane, Parts};
+use crate::threads::Team;
+use bytemuck::cast_slice_mut;
+use std::cell::Cell;
+
+/// Products in a piece of work for one thread: about 0.1 ms.
+const PIECE_WORK: usize = 1 << 20;
+
+thread_local! {
+    /// Where a thread centres its rows. `f64` for the alignment; taken out during a call, so a call inside a call is safe.
+    static SCRATCH: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+}
+
+/// An immutable map of rows of d numbers to k scores.
+#[derive(Clone, Debug)]
+pub struct Frozen<T: Lane> {
+    matrix: Vec<T>,
+    mean: Vec<f64>,
+    scale: Option<Vec<f64>>,
+    parts: Parts<'static, T>,
+}
+
+impl<T: Lane> Frozen<T> {
+    /// The map of a fitted model. Standard deviations that divide its scores go into the rows of the matrix; the mean stays
+    /// apart, for an offset folded into the scores would lose digits.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns or a negative scale.
+    pub fn of(map: &LinearMap<T>) -> Result<Self> {
+        let (k, d) = (map.k(), map.d());
+        if d == 0 {
+            return Err(Error::value("matrix", format!("shape ({k}, 0)"), "of at least one column"));
+        }
+        let (mean, scale) = (map.mean(), map.scale());
+        finite("mean", mean)?;
+        finite("scale", scale.unwrap_or_default())?;
+        if let Some(bad) = scale.into_iter().flatten().find(|&&s| s < 0.0) {
+            return Err(Error::value("scale", bad, "at least 0 in every column"));
+        }
+        let matrix: Vec<T> = map.whitened_entries().collect();
+        MatrixView::new(&matrix, k, d)?.check_finite("matrix")?;
+        let factor: Vec<f64> = if scale.is_some() { (0..d).map(|j| 1.0 / map.unit(j)).collect() } else { Vec::new() };
+        let parts = Parts::new(mean, &[], &factor).into_owned();
+        Ok(Self { matrix, mean: mean.to_vec(), scale: scale.map(<[f64]>::to_vec), parts })
+    }
+
+    /// Number of scores.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.matrix.len() / self.d()
+    }
+
+    /// Number of columns of the rows.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// k x d, row-major, roots of variances folded in.
+    #[must_use]
+    pub fn matrix(&self) -> &[T] {
+        &self.matrix
+    }
+
+    /// What is subtracted from a row.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// What centred columns are divided by.
+    #[must_use]
+    pub fn scale(&self) -> Option<&[f64]> {
+        self.scale.as_deref()
+    }
+
+    /// Writes the scores of the rows `x` (n x d) to `out` (n x k), both row-major: the same bits for one row and for many.
+    /// Nothing is looked at: NaN in, NaN out.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the slices do not hold whole rows of as many, [`Error::Interrupted`].
+    pub fn apply(&self, x: &[T], out: &mut [T], team: &Team) -> Result<()> {
+        let (d, k) = (self.d(), self.k());
+        let rows = x.len() / d;
+        fits("x", x.len(), rows * d)?;
+        fits("out", out.len(), rows * k)?;
+        let each = (PIECE_WORK / (d * k).max(1)).max(1);
+        if k == 0 || rows <= each {
+            self.piece(x, out);
+            return Ok(());
+        }
+        let pieces = x.chunks(each * d).zip(out.chunks_mut(each * k)).collect();
+        let done = team.map(pieces, |(x, out): (&[T], &mut [T])| {
+            team.check()?;
+            self.piece(x, out);
+            Ok(())
+        });
+        done.into_iter().collect()
+    }
+
+    fn piece(&self, x: &[T], out: &mut [T]) {
+        let len = scratch_len(x.len() / self.d(), self.d());
+        let mut scratch = SCRATCH.take();
+        if scratch.len() < len {
+            scratch.resize(len, 0.0);
+        }
+        project_prepared(x, &self.parts, &self.matrix, &mut cast_slice_mut(&mut scratch)[..len], out);
+        SCRATCH.set(scratch);
+    }
+}
+
+fn fits(what: &'static str, found: usize, wanted: usize) -> Result<()> {
+    if found == wanted { Ok(()) } else { Err(Error::Shape { what, found, wanted }) }
+}
+
+fn finite(what: &'static str, values: &[f64]) -> Result<()> {
+    MatrixView::new(values, 1, values.len())?.check_finite(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frozen(matrix: &[f64], k: usize, scale: Option<&[f64]>, whitening: Option<[&[f64]; 2]>) -> Frozen<f64> {
+        let d = matrix.len() / k;
+        let mean = vec![1.0; d];
+        let matrix = MatrixView::new(matrix, k, d).unwrap();
+        Frozen::of(&LinearMap::new(&mean, matrix, scale, whitening).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn scores_are_those_of_the_formula() {
+        let mut out = [0.0; 4];
+        let map = frozen(&[1.0, 2.0, 0.5, -1.0], 2, Some(&[2.0, 4.0]), None);
+        map.apply(&[3.0, 5.0, 1.0, 9.0], &mut out, &Team::solo()).unwrap();
+        // (2, 4) / (2, 4) = (1, 1); (0, 8) / (2, 4) = (0, 2)
+        assert_eq!(out, [3.0, -0.5, 4.0, -2.0]);
+    }
+
+    #[test]
+    fn dead_columns_and_dead_scores_give_nothing() {
+        let map = frozen(&[1.0, 2.0, 0.5, -1.0], 2, Some(&[0.0, 1.0]), Some([&[4.0, 0.0], &[2.0, 0.0]]));
+        assert_eq!(map.matrix(), [0.0, 1.0, 0.0, 0.0]);
+        let mut out = [f64::NAN; 2];
+        map.apply(&[1e300, 4.0], &mut out, &Team::solo()).unwrap();
+        assert_eq!(out, [3.0, 0.0]);
+    }
+
+    #[test]
+    fn a_batch_of_many_pieces_has_the_bits_of_its_rows() {
+        let (d, k, n) = (512, 64, 70);
+        let numbers = |len: usize| (0..len).map(|i| (i * 7919 % 1009) as f64 / 1009.0).collect::<Vec<f64>>();
+        let (map, x) = (frozen(&numbers(d * k), k, None, None), numbers(n * d));
+        let (mut all, mut alone) = (vec![0.0; n * k], vec![0.0; k]);
+        map.apply(&x, &mut all, &Team::solo()).unwrap();
+        for (row, scores) in x.chunks_exact(d).zip(all.chunks_exact(k)) {
+            map.apply(row, &mut alone, &Team::solo()).unwrap();
+            assert_eq!(alone, scores);
+        }
+    }
+
+    #[test]
+    fn slices_of_broken_rows_are_refused() {
+        let map = frozen(&[1.0, 2.0], 1, None, None);
+        assert!(map.apply(&[1.0, 2.0, 3.0], &mut [0.0], &Team::solo()).is_err());
+        assert!(map.apply(&[1.0, 2.0], &mut [0.0; 2], &Team::solo()).is_err());
+        assert!(map.apply(&[], &mut [], &Team::solo()).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_a_map_is_refused() {
+        let matrix = [1.0, f64::NAN];
+        let map = |scale| LinearMap::new(&[0.0, 0.0], MatrixView::new(&matrix, 1, 2).unwrap(), scale, None).unwrap();
+        assert_eq!(Frozen::of(&map(None)).unwrap_err(), Error::NotFinite { what: "matrix", nan: true });
+        assert!(Frozen::of(&map(Some(&[1.0, -1.0]))).unwrap_err().to_string().contains("scale must be at least 0"));
+    }
+}

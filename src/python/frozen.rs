@@ -1,0 +1,145 @@
+//! The frozen transform as a Python object that is called like a function.
+
+use super::arrays::{Matrix, contiguous, filled_apart, filled_as, slice, view};
+use super::jobs::compute;
+use crate::error::Result;
+use crate::models::{AnyFrozen, Frozen, LinearMap};
+use crate::simd::Lane;
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayDescr, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+type Vector<'py> = PyReadonlyArray1<'py, f64>;
+
+#[pyclass(frozen, subclass, module = "prinax._core")]
+pub(super) struct FrozenTransform(AnyFrozen);
+
+#[pymethods]
+impl FrozenTransform {
+    #[new]
+    #[pyo3(signature = (mean, matrix, scale, whitening))]
+    fn new(
+        mean: Vector<'_>,
+        matrix: Matrix<'_>,
+        scale: Option<Vector<'_>>,
+        whitening: Option<(Vector<'_>, Vector<'_>)>,
+    ) -> PyResult<Self> {
+        let scale = scale.as_ref().map(|s| s.as_slice()).transpose()?;
+        let whitening = match &whitening {
+            Some((variance, deviations)) => Some([variance.as_slice()?, deviations.as_slice()?]),
+            None => None,
+        };
+        let mean = mean.as_slice()?;
+        Ok(Self(match &matrix {
+            Matrix::F32(array) => AnyFrozen::F32(Frozen::of(&LinearMap::new(mean, view(array)?, scale, whitening)?)?),
+            Matrix::F64(array) => AnyFrozen::F64(Frozen::of(&LinearMap::new(mean, view(array)?, scale, whitening)?)?),
+        }))
+    }
+
+    #[pyo3(signature = (x, /, *, out = None))]
+    fn __call__<'py>(&self, x: &Bound<'py, PyAny>, out: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            AnyFrozen::F32(map) => call(map, x, out),
+            AnyFrozen::F64(map) => call(map, x, out),
+        }
+    }
+
+    #[getter]
+    fn matrix<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = [self.n_components(), self.n_features()];
+        Ok(match &self.0 {
+            AnyFrozen::F32(map) => map.matrix().to_vec().into_pyarray(py).reshape(shape)?.into_any(),
+            AnyFrozen::F64(map) => map.matrix().to_vec().into_pyarray(py).reshape(shape)?.into_any(),
+        })
+    }
+
+    #[getter]
+    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        match &self.0 {
+            AnyFrozen::F32(map) => PyArray1::from_slice(py, map.mean()),
+            AnyFrozen::F64(map) => PyArray1::from_slice(py, map.mean()),
+        }
+    }
+
+    #[getter]
+    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let scale = match &self.0 {
+            AnyFrozen::F32(map) => map.scale(),
+            AnyFrozen::F64(map) => map.scale(),
+        };
+        scale.map(|scale| PyArray1::from_slice(py, scale))
+    }
+
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        match &self.0 {
+            AnyFrozen::F32(_) => numpy::dtype::<f32>(py),
+            AnyFrozen::F64(_) => numpy::dtype::<f64>(py),
+        }
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        match &self.0 {
+            AnyFrozen::F32(map) => map.d(),
+            AnyFrozen::F64(map) => map.d(),
+        }
+    }
+
+    #[getter]
+    fn n_components(&self) -> usize {
+        match &self.0 {
+            AnyFrozen::F32(map) => map.k(),
+            AnyFrozen::F64(map) => map.k(),
+        }
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    /// A new object of the class it is called on is made in Python from what this reads.
+    #[staticmethod]
+    fn read(data: &[u8]) -> Result<Self> {
+        AnyFrozen::from_bytes(data).map(Self)
+    }
+}
+
+/// How many products this loop takes in the time of one operation that `compute` reckons with.
+const RATE: f64 = 2.0;
+
+/// One row, (d,) -> (k,), or a batch, (n, d) -> (n, k); into `out` where it is given.
+fn call<'py, T: Lane + Element>(
+    map: &Frozen<T>,
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let x = contiguous::<T>(x, "x")?;
+    let (k, d) = (map.k(), map.d());
+    let (rows, shape) = match *x.shape() {
+        [width] if width == d => (1, &[k][..]),
+        [rows, width] if width == d => (rows, &[rows, k][..]),
+        _ => return Err(misshaped(x.shape(), d)),
+    };
+    let data = slice(&x)?;
+    let cost = (rows * d) as f64 * k as f64 / RATE;
+    let work = |out: &mut [T]| compute(x.py(), cost, |team| map.apply(data, out, team));
+    match out {
+        None => filled_as(x.py(), shape, work),
+        Some(out) => {
+            filled_apart(out, shape, data, work)?;
+            Ok(out.clone())
+        }
+    }
+}
+
+#[cold]
+fn misshaped(shape: &[usize], d: usize) -> PyErr {
+    PyValueError::new_err(match shape {
+        [width] | [_, width] => {
+            format!("x has {width} features, but this FrozenTransform is expecting {d} features as input.")
+        }
+        _ => format!("x must be one row of shape ({d},) or a batch of shape (n, {d}), got {} dimensions", shape.len()),
+    })
+}

@@ -1,0 +1,325 @@
+"""Whitener: the five forms of Kessy, Lewin and Strimmer (2018) by definition, and what must hold."""
+
+import numpy as np
+import prinax
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import Whitener
+from scipy.linalg import cholesky, sqrtm
+from scipy.stats import ortho_group
+from sklearn.datasets import make_low_rank_matrix
+
+METHODS = ["pca", "zca", "pca-cor", "zca-cor", "cholesky"]
+DTYPES = [np.float32, np.float64]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((200, 5)) @ rng.standard_normal((5, 5)) + [1.0, -2.0, 30.0, 0.0, 5.0]
+
+
+def definition(C, method, eps=0.0):
+    """W by the formulas of the paper, with NumPy and SciPy."""
+    d = len(C)
+    if method == "cholesky":
+        return cholesky(np.linalg.inv(C + eps * np.eye(d)), lower=True).T
+    if method in ("pca", "zca"):
+        values, U = np.linalg.eigh(C)
+        values, U = values[::-1], U[:, ::-1]
+        rotated = np.diag((values + eps) ** -0.5) @ U.T
+        return rotated if method == "pca" else U @ rotated
+    V = np.diag(np.diag(C) ** -0.5)
+    return definition(V @ C @ V, method.removesuffix("-cor"), eps) @ V
+
+
+def same_signs(W, like):
+    """The rows of W with the signs of the rows of `like`."""
+    return W * np.sign(np.sum(W * like, axis=1))[:, None]
+
+
+# --- the definitions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("eps", [0.0, 0.3])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_each_method_is_its_definition(X, method, eps, ddof):
+    model = Whitener(method, eps=eps, ddof=ddof).fit(X)
+    right = definition(np.cov(X.T, ddof=ddof), method, eps)
+    if method.startswith("pca"):
+        right = same_signs(right, model.whitening_matrix_)
+    assert_allclose(model.whitening_matrix_, right, rtol=1e-9, atol=1e-11)
+    assert_allclose(model.transform(X), (X - X.mean(axis=0)) @ right.T, rtol=1e-8, atol=1e-9)
+    assert_allclose(model.dewhitening_matrix_, np.linalg.inv(right), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_centring_it_is_the_definition_on_mean_squares(X, method):
+    model = Whitener(method, center=False, ddof=0).fit(X)
+    right = definition(X.T @ X / len(X), method)
+    if method.startswith("pca"):
+        right = same_signs(right, model.whitening_matrix_)
+    assert_allclose(model.whitening_matrix_, right, rtol=1e-8, atol=1e-10)
+    assert_array_equal(model.mean_, 0)
+
+
+def test_eigenvalues_are_those_of_the_covariance_and_of_the_correlation(X):
+    values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+    assert_allclose(Whitener("zca", eps=5.0).fit(X).explained_variance_, values)
+    values = np.linalg.eigvalsh(np.corrcoef(X.T))[::-1]
+    assert_allclose(Whitener("zca-cor").fit(X).explained_variance_, values)
+
+
+def test_pca_whitening_is_that_of_pca(X):
+    assert_allclose(
+        Whitener("pca").fit_transform(X), prinax.PCA(whiten=True).fit_transform(X), rtol=1e-10, atol=1e-11
+    )
+    assert_allclose(
+        Whitener("pca-cor").fit_transform(X),
+        prinax.PCA(whiten=True, scale=True).fit_transform(X),
+        rtol=1e-10,
+        atol=1e-11,
+    )
+
+
+def test_zca_is_the_inverse_root(X):
+    root = Whitener("zca").fit(X).whitening_matrix_
+    assert_array_equal(root, root.T)
+    assert_allclose(root, np.linalg.inv(sqrtm(np.cov(X.T)).real), rtol=1e-9, atol=1e-10)
+
+
+def test_the_cholesky_form_is_triangular(X):
+    W = Whitener("cholesky").fit(X).whitening_matrix_
+    assert_array_equal(W, np.triu(W))
+    assert (np.diag(W) > 0).all()
+
+
+# --- what whitening means -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-4)])
+def test_whitened_data_have_the_identity_as_covariance(X, method, dtype, tolerance):
+    Y = Whitener(method).fit_transform(X.astype(dtype))
+    assert Y.dtype == dtype
+    assert_allclose(np.cov(Y.T.astype(float)), np.eye(5), atol=tolerance)
+    assert_allclose(Y.astype(float).mean(axis=0), 0, atol=tolerance)
+
+
+def test_rotation_alone_decorrelates(X):
+    scores = prinax.PCA(ddof=0).fit_transform(X)
+    covariance = scores.T @ scores / len(X)
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-12 * covariance[0, 0])
+    assert_allclose(np.diag(covariance), prinax.PCA(ddof=0).fit(X).explained_variance_)
+
+
+def test_zca_is_the_closest_of_all_rotations(X):
+    Xc = X - X.mean(axis=0)
+    closest = Whitener("zca").fit_transform(X)
+    least = np.sum((closest - Xc) ** 2)
+    for seed in range(50):
+        turned = closest @ ortho_group.rvs(5, random_state=seed).T
+        assert_allclose(np.cov(turned.T), np.eye(5), atol=1e-9)
+        assert np.sum((turned - Xc) ** 2) > least
+    for method in ("pca", "pca-cor", "zca-cor", "cholesky"):
+        assert np.sum((Whitener(method).fit_transform(X) - Xc) ** 2) >= least
+
+
+def test_zca_cor_is_the_most_correlated_with_the_data(X):
+    def total(method):
+        Y = Whitener(method).fit_transform(X)
+        return sum(np.corrcoef(x, y)[0, 1] for x, y in zip(X.T, Y.T, strict=True))
+
+    best = total("zca-cor")
+    assert all(total(method) < best for method in ("pca", "zca", "pca-cor", "cholesky"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_the_inverse_is_exact(X, method, eps):
+    model = Whitener(method, eps=eps).fit(X)
+    new = X[:7] + 100
+    assert_allclose(model.inverse_transform(model.transform(new)), new, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["pca", "pca-cor", "zca", "zca-cor"])
+def test_the_inverse_is_exact_on_the_directions_kept(X, method):
+    model = Whitener(method, n_components=2).fit(X)
+    once = model.inverse_transform(model.transform(X))
+    assert_allclose(model.inverse_transform(model.transform(once)), once, rtol=1e-9)
+    assert np.linalg.matrix_rank(once - model.mean_, tol=1e-8) == 2
+    assert model.transform(X).shape[1] == (2 if method.startswith("pca") else 5)
+    if method == "pca":
+        assert_allclose(once, prinax.PCA(2).fit(X).reconstruct(X), rtol=1e-10)
+
+
+# --- what breaks others -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["pca", "zca", "pca-cor", "zca-cor"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["sum of two columns", "constant column", "fewer rows than columns"])
+def test_dead_directions_give_nothing(rng, method, dtype, kind):
+    X = rng.standard_normal((50, 3))
+    if kind == "sum of two columns":
+        X[:, 2] = X[:, 0] + X[:, 1]
+    elif kind == "constant column":
+        X[:, 1] = 7
+    else:
+        X = rng.standard_normal((4, 6))
+    X = X.astype(dtype)
+    rank = 3 if len(X) == 4 else 2
+    model = Whitener(method).fit(X)
+    Y = model.transform(X)
+    assert_array_equal(Y, Whitener(method).fit_transform(X))
+    assert model.rank_ == rank
+    eps = np.finfo(dtype).eps
+    covariance = np.cov(Y.T.astype(float))
+    assert_allclose(covariance @ covariance, covariance, atol=1e3 * eps)  # a projector
+    assert_allclose(np.trace(covariance), rank, rtol=1e3 * eps)
+    assert_allclose(model.inverse_transform(Y), X, atol=1e2 * eps * np.abs(X).max())
+    # A row off the plane of the data is not blown up.
+    assert np.abs(model.transform(X[:1] + dtype(1.0))).max() < 1e3
+
+
+def test_a_numerically_low_rank_matrix_is_white(rng):
+    X = make_low_rank_matrix(1000, 10, effective_rank=2, random_state=0, tail_strength=0)
+    for method in ("pca", "zca"):
+        assert_allclose(np.cov(Whitener(method).fit_transform(X).T), np.eye(10), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("dtype", "offset", "tolerance"), [(np.float64, 1e8, 1e-6), (np.float32, 1e3, 1e-2)])
+def test_an_offset_changes_nothing(rng, method, dtype, offset, tolerance):
+    # Integers over a power of two: the offset is exact.
+    X = rng.integers(-512, 512, (300, 4)) / dtype(64)
+    X = (X @ np.array([[4, 1, 0, 0], [0, 4, 1, 0], [0, 0, 4, 1], [0, 0, 0, 4]])).astype(dtype)
+    far = X + dtype(offset)
+    assert_array_equal(far - dtype(offset), X)
+    assert_allclose(Whitener(method).fit_transform(far), Whitener(method).fit_transform(X), atol=tolerance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("dtype", "power"), [(np.float64, 40), (np.float64, -700), (np.float32, -27)])
+def test_units_change_no_bit(X, method, dtype, power):
+    X = X.astype(dtype)
+    one, other = Whitener(method).fit(X), Whitener(method).fit(np.ldexp(X, power))
+    assert_array_equal(one.whitening_matrix_, np.ldexp(other.whitening_matrix_, power))
+    assert_array_equal(one.transform(X), other.transform(np.ldexp(X, power)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "unit"), [(np.float64, 1e-15), (np.float64, 1e-17), (np.float64, 1e200), (np.float32, 1e-8)]
+)
+def test_small_and_large_units_are_white(rng, dtype, unit):
+    X = (rng.standard_normal((60, 4)) * unit).astype(dtype)
+    for method in METHODS:
+        Y = Whitener(method).fit_transform(X)
+        assert_allclose(Y.astype(float).std(axis=0, ddof=1), 1, rtol=1e-4)
+
+
+def test_the_cholesky_form_needs_full_rank_or_eps(rng):
+    X = rng.standard_normal((50, 3))
+    X[:, 2] = X[:, 0] + X[:, 1]
+    with pytest.raises(ValueError, match=r"'cholesky' for data of rank 2 in 3 features"):
+        Whitener("cholesky").fit(X)
+    wide = rng.standard_normal((3, 6))
+    for data in (X, wide):
+        model = Whitener("cholesky", eps=0.5).fit(data)
+        assert_allclose(model.whitening_matrix_, definition(np.cov(data.T), "cholesky", 0.5), atol=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_eps_is_the_formula_for_fewer_rows_than_columns(rng, method):
+    X = rng.standard_normal((4, 6))
+    model = Whitener(method, eps=0.2).fit(X)
+    right = definition(np.cov(X.T), method, 0.2)
+    if method.startswith("pca"):
+        assert_allclose(
+            model.whitening_matrix_[:3], same_signs(right[:3], model.whitening_matrix_[:3]), atol=1e-10
+        )
+    else:
+        assert_allclose(model.whitening_matrix_, right, atol=1e-10)
+    assert_allclose(model.explained_variance_[3:], 0)
+
+
+# --- parameters and weights ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_repeats(X, rng, method):
+    weights = rng.integers(0, 4, len(X))
+    weighted = Whitener(method).fit(X, sample_weight=weights)
+    repeated = Whitener(method).fit(np.repeat(X, weights, axis=0))
+    assert_allclose(weighted.whitening_matrix_, repeated.whitening_matrix_, rtol=1e-9, atol=1e-11)
+    assert weighted.n_samples_ == np.count_nonzero(weights)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "sentence"),
+    [
+        ({"method": "ZCA"}, ValueError, "method must be one of 'pca', 'zca'"),
+        ({"method": None}, TypeError, "method must be one of"),
+        ({"eps": -1e-3}, ValueError, "eps must be a finite number of at least 0, got -0.001"),
+        ({"eps": np.nan}, ValueError, "eps must be a finite number"),
+        ({"eps": "small"}, TypeError, "eps must be a number"),
+        ({"center": 1}, TypeError, "center must be True or False"),
+        ({"ddof": -1}, ValueError, "ddof must be an integer of at least 0"),
+        ({"n_components": 6}, ValueError, r"min\(n_samples, n_features\)=5"),
+        ({"method": "cholesky", "n_components": 2}, ValueError, "n_components must be None"),
+    ],
+)
+def test_wrong_parameters_are_refused_in_fit(X, parameters, error, sentence):
+    model = Whitener(**parameters)
+    with pytest.raises(error, match=sentence):
+        model.fit(X)
+    assert not hasattr(model, "whitening_matrix_")
+
+
+def test_a_failed_fit_changes_nothing(X):
+    model = Whitener().fit(X)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 2), np.nan))
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+def test_inverse_transform_looks_at_the_width(X):
+    model = Whitener("pca", 2).fit(X)
+    with pytest.raises(ValueError, match=r"X has 3 features, but Whitener.inverse_transform is expecting 2"):
+        model.inverse_transform(np.zeros((1, 3)))
+    with pytest.raises(prinax.NotFittedError):
+        Whitener().inverse_transform(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_frozen_whitener_has_the_bits_of_transform(X, dtype):
+    X = X.astype(dtype)
+    for method in METHODS:
+        model = Whitener(method).fit(X)
+        assert_array_equal(model.freeze()(X), model.transform(X))
+        assert_array_equal(model.freeze()(X[0]), model.transform(X[:1])[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(2, 30),
+    d=st.integers(1, 8),
+    seed=st.integers(0, 2**32 - 1),
+    method=st.sampled_from(["pca", "zca", "pca-cor", "zca-cor"]),
+    center=st.booleans(),
+    duplicated=st.booleans(),
+)
+def test_whitened_covariance_is_a_projector_of_the_rank(n, d, seed, method, center, duplicated):
+    X = np.random.default_rng(seed).integers(-3, 4, (n, d)).astype(float)
+    if duplicated:
+        X[:, -1] = X[:, 0]
+    model = Whitener(method, center=center).fit(X)
+    Y = model.transform(X)
+    covariance = Y.T @ Y / (n - 1)
+    assert_allclose(covariance @ covariance, covariance, atol=1e-7)
+    assert_allclose(np.trace(covariance), model.rank_, atol=1e-7)
+    assert_allclose(model.inverse_transform(Y), X, atol=1e-7)
