@@ -12,7 +12,7 @@ import prinax
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, Whitener
+from prinax import PCA, IncrementalPCA, Whitener
 from sklearn import decomposition
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -29,6 +29,8 @@ ESTIMATORS = [
     PCA(n_components=2, svd_solver="full"),
     PCA(n_components=2, svd_solver="lanczos"),
     PCA(n_components=1, svd_solver="gram", scale=True),
+    IncrementalPCA(),
+    IncrementalPCA(n_components=2, whiten=True, forgetting_factor=0.9),
     Whitener(),
     Whitener("pca", n_components=2),
     Whitener("zca-cor", eps=0.1),
@@ -63,6 +65,8 @@ EXTRA_CHECKS = [
 def expected_failures(estimator):
     if isinstance(estimator, Whitener):
         return dict.fromkeys(WITH_ONE_COMPONENT, KEEPS_ALL) if estimator.method == "cholesky" else {}
+    if getattr(estimator, "forgetting_factor", 1.0) < 1:
+        return {"check_sample_weight_equivalence_on_dense_data": "a repeated row makes earlier ones older"}
     if estimator.n_components is None:
         return {
             "check_sample_weight_equivalence_on_dense_data": (

@@ -4,6 +4,7 @@ from ._base import NotFittedError
 from ._core import InternalError, __version__
 from ._covariance import Moments, center_rows, covariance, gram
 from ._frozen import FrozenTransform
+from ._incremental_pca import IncrementalPCA
 from ._linalg import eigh
 from ._pca import PCA
 from ._threads import get_num_threads, set_num_threads
@@ -12,6 +13,7 @@ from ._whitening import Whitener
 __all__ = [
     "PCA",
     "FrozenTransform",
+    "IncrementalPCA",
     "InternalError",
     "Moments",
     "NotFittedError",

@@ -1,0 +1,337 @@
+"""IncrementalPCA: equal to PCA of all rows at once, however they come."""
+
+import pickle
+import sys
+
+import numpy as np
+import prinax
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import PCA, IncrementalPCA, Moments
+
+DTYPES = [np.float32, np.float64]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((120, 6)) * [6, 5, 4, 3, 2, 1] + [1.0, -2.0, 30.0, 0.0, 5.0, 100.0]
+
+
+def streamed(X, sizes, **parameters):
+    model = IncrementalPCA(**parameters)
+    start = 0
+    for size in sizes:
+        model.partial_fit(X[start : start + size])
+        start += size
+    assert start == len(X)
+    return model
+
+
+def assert_same_model(model, right, tolerance=1e-12):
+    assert_allclose(model.mean_, right.mean_, rtol=0, atol=tolerance * np.abs(right.mean_).max())
+    assert_allclose(
+        model.singular_values_, right.singular_values_, atol=tolerance * right.singular_values_[0]
+    )
+    assert_allclose(model.components_, right.components_, atol=100 * tolerance)
+    assert_allclose(model.explained_variance_ratio_, right.explained_variance_ratio_, atol=tolerance)
+    assert_allclose(model.noise_variance_, right.noise_variance_, atol=tolerance * right.total_variance_)
+
+
+# --- equal to PCA -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [[120], [1] * 120, [119, 1], [1, 119], [3, 50, 67], [2] * 60])
+@pytest.mark.parametrize("k", [None, 1, 4, 6, 0.9])
+def test_a_stream_is_pca_of_all_rows(X, sizes, k):
+    model, right = streamed(X, sizes, n_components=k), PCA(k).fit(X)
+    assert_same_model(model, right)
+    assert_allclose(model.transform(X), right.transform(X), atol=1e-11)
+    assert model.n_samples_seen_ == 120
+    assert model.n_components_ == right.n_components_
+    assert_allclose(model.var_, X.var(axis=0))
+    assert_allclose(model.get_covariance(), right.get_covariance(), atol=1e-11)
+    assert_allclose(model.score(X), right.score(X))
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), n=st.integers(2, 40), d=st.integers(1, 6), seed=st.integers(0, 2**32 - 1))
+def test_any_split_and_any_order_of_merging_give_pca(data, n, d, seed):
+    X = np.random.default_rng(seed).standard_normal((n, d)) * 2.0 ** np.arange(d) + 100
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)))
+    parts = [IncrementalPCA().partial_fit(rows) for rows in np.split(X, cuts)]
+    parts = data.draw(st.permutations(parts))
+    merged = IncrementalPCA()
+    for part in parts:
+        merged.merge(part)
+    right = PCA().fit(X)
+    for model in (merged, streamed(X, np.diff([0, *cuts, n]))):
+        assert_allclose(
+            model.singular_values_, right.singular_values_, atol=1e-12 * right.singular_values_[0] * n
+        )
+        assert_allclose(model.mean_, right.mean_, rtol=1e-14)
+        assert model.n_samples_seen_ == n
+
+
+def test_the_result_has_the_same_bits_for_any_number_of_threads(rng):
+    X = rng.standard_normal((6000, 40)) + 1e6
+    found = []
+    for threads in (1, 2, 4):
+        prinax.set_num_threads(threads)
+        found.append(pickle.dumps([IncrementalPCA(5).fit(X).components_, IncrementalPCA(5).fit(X).mean_]))
+    prinax.set_num_threads(None)
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(("dtype", "offset"), [(np.float64, 1e8), (np.float32, 1e4)])
+def test_an_offset_costs_no_digits(rng, dtype, offset):
+    X = (rng.integers(-999, 1000, (200, 3)) / dtype(64) + dtype(offset)).astype(dtype)
+    right = PCA(svd_solver="full").fit(X.astype(np.float64) - offset)
+    model = streamed(X, [1] * 50 + [150])
+    assert_allclose(
+        model.singular_values_, right.singular_values_, rtol=1e-6 if dtype is np.float32 else 1e-10
+    )
+
+
+def test_it_does_not_drift_over_a_hundred_thousand_single_rows(rng):
+    X = rng.standard_normal((100_000, 2)) * [2, 1] + 1e6
+    moments = Moments(2)
+    for row in X[:, None]:
+        moments._state.update(row, None)
+    assert_allclose(moments.covariance(), np.cov((X - 1e6).T), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-15, 1e200])
+def test_any_unit(X, unit):
+    model, right = streamed(X * unit, [7] * 17 + [1]), PCA().fit(X)
+    assert_allclose(model.singular_values_ / unit, right.singular_values_, rtol=1e-10)
+    assert_allclose(model.components_, right.components_, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_single_precision_rows_have_single_precision_components(X, dtype):
+    X = X.astype(dtype)
+    model = streamed(X, [60, 60], n_components=2)
+    assert model.components_.dtype == dtype
+    assert model.transform(X).dtype == dtype
+    assert model.mean_.dtype == np.float64
+    assert model.freeze().dtype == dtype
+    assert_array_equal(model.freeze()(X), model.transform(X))
+
+
+def test_whitening_is_that_of_pca(X):
+    model, right = streamed(X, [50, 70], whiten=True), PCA(whiten=True).fit(X)
+    Z = model.transform(X)
+    assert_allclose(Z, right.transform(X), atol=1e-9)
+    assert_allclose(np.cov(Z.T), np.eye(6), atol=1e-10)
+    assert_allclose(model.inverse_transform(Z), X, rtol=1e-9)
+
+
+def test_dead_directions_get_nothing(rng):
+    X = rng.standard_normal((50, 3))
+    X[:, 2] = X[:, 0] + X[:, 1]
+    model = streamed(X, [10] * 5, whiten=True)
+    assert model.rank_ == 2
+    assert_array_equal(model.transform(X + np.eye(3)[2])[:, 2], 0)
+    assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+
+
+# --- few rows, small batches --------------------------------------------------------------------------------
+
+
+def test_the_first_batch_may_have_fewer_rows_than_components():
+    rows = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]], float)
+    model = IncrementalPCA(2).partial_fit(rows[:5]).partial_fit(rows[5:])
+    assert_allclose(model.explained_variance_, [7.93954312, 0.06045688], rtol=1e-7)
+    assert_allclose(np.abs(model.transform([[3, 2]])), [[3.6053038, 0.04224385]], rtol=1e-7)
+
+
+def test_components_grow_with_the_rows(rng):
+    X = rng.standard_normal((60, 50))
+    model = IncrementalPCA(20)
+    for start in range(0, 60, 10):
+        model.partial_fit(X[start : start + 10])
+        assert model.n_components_ == min(20, start + 10)
+    assert_same_model(model, PCA(20, svd_solver="covariance_eigh").fit(X), 1e-11)
+    free = IncrementalPCA().partial_fit(X[:3])
+    assert free.n_components_ == 3
+    assert free.partial_fit(X[3:]).n_components_ == 50
+
+
+def test_one_row_at_a_time_from_the_start(rng):
+    X = rng.standard_normal((50, 3))
+    model = IncrementalPCA(1)
+    model.partial_fit(X[:1])
+    assert_array_equal(model.explained_variance_, [0])
+    assert_array_equal(model.explained_variance_ratio_, [0])
+    assert_array_equal(model.transform(X[:1]), [[0]])
+    for row in X[1:]:
+        model.partial_fit(row[None])
+    assert_allclose(model.explained_variance_, [1.31316041], rtol=1e-8)
+    assert_same_model(model, PCA(1).fit(X))
+
+
+def test_every_row_counts_once_whatever_the_last_batch(rng):
+    X = rng.standard_normal((101, 4))
+    assert IncrementalPCA(2, batch_size=10).fit(X).n_samples_seen_ == 101
+    wide = rng.integers(0, 9, (1041, 100))
+    assert_same_model(IncrementalPCA(100, batch_size=1000).fit(wide), PCA(100).fit(wide), 1e-11)
+
+
+@pytest.mark.parametrize("batch_size", [10, 25, 50, 100, None])
+def test_the_batch_size_does_not_matter(rng, batch_size):
+    X = rng.standard_normal((100, 8))
+    model = IncrementalPCA(2, batch_size=batch_size).fit(X)
+    assert_allclose(model.explained_variance_, [1.56382199, 1.34718079], rtol=1e-8)
+    assert model.batch_size_ == batch_size or (batch_size is None and model.batch_size_ == 40)
+
+
+# --- what comes in ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        lambda X: iter(np.split(X, 4)),
+        lambda X: (part for part in np.split(X, [1, 2, 50])),
+        lambda X: np.split(X, 3),
+        lambda X: tuple(np.split(X, 3)),
+        lambda X: map(np.ndarray.tolist, np.split(X, 4)),
+    ],
+    ids=["iterator", "generator", "list", "tuple", "iterator of lists"],
+)
+def test_fit_reads_batches(X, batches):
+    assert_same_model(IncrementalPCA(3).fit(batches(X)), PCA(3).fit(X))
+
+
+class Loader:
+    """Batches that know their number, as data loaders of other libraries do."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+def test_progress_is_told(X):
+    told = []
+    IncrementalPCA(3).fit(Loader(np.split(X, 4)), progress=lambda *done: told.append(done))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    IncrementalPCA(3).fit(iter(np.split(X, 2)), progress=lambda *done: told.append(done))
+    assert told[4:] == [(1, None), (2, None)]
+
+
+def test_progress_without_tqdm_is_a_line_on_a_terminal(X, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
+    assert capsys.readouterr().err == "\rIncrementalPCA: batch 1 of 2\rIncrementalPCA: batch 2 of 2\n"
+
+
+def test_progress_may_be_shown_by_tqdm(X, capsys):
+    pytest.importorskip("tqdm")
+    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
+    assert "2/2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dtype", ["<i2", ">f8", "<f4", "<f8"])
+def test_a_memory_map_is_read_without_a_copy_of_it(rng, tmp_path, dtype):
+    X = rng.integers(-99, 99, (1000, 7)).astype(dtype)
+    X.tofile(tmp_path / "rows")
+    mapped = np.memmap(tmp_path / "rows", dtype, "r", shape=X.shape)
+    before = bytes(mapped)
+    seen = []
+    model = IncrementalPCA(3, batch_size=100)
+    original = prinax._validation.matrix
+    try:
+        prinax._validation.matrix = lambda A, *rest, **more: seen.append(len(A)) or original(A, *rest, **more)
+        model.fit(mapped)
+    finally:
+        prinax._validation.matrix = original
+    assert seen == ([1000] if dtype in ("<f4", "<f8") else [100] * 10)
+    assert bytes(mapped) == before
+    assert_same_model(model, PCA(3).fit(X.astype(float)), 1e-6 if dtype == "<f4" else 1e-12)
+
+
+def test_read_only_rows_are_read_and_nothing_is_changed(X):
+    before = X.copy()
+    X.flags.writeable = False
+    model = IncrementalPCA(3, copy=False).fit(X)
+    model.partial_fit(X)
+    model.transform(X)
+    assert_array_equal(X, before)
+
+
+def test_frames_keep_their_names(X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    model = IncrementalPCA(2).partial_fit(frame[:60]).partial_fit(frame[60:])
+    assert_array_equal(model.feature_names_in_, list("abcdef"))
+    with pytest.raises(ValueError, match="same order"):
+        model.partial_fit(frame[list("bacdef")])
+    model = IncrementalPCA(2).fit(iter([frame[:60], frame[60:]]))
+    assert_array_equal(model.feature_names_in_, list("abcdef"))
+
+
+# --- weights and forgetting ---------------------------------------------------------------------------------
+
+
+def test_weights_are_repeats(X, rng):
+    weights = rng.integers(0, 4, len(X))
+    right = PCA(3).fit(np.repeat(X, weights, axis=0))
+    whole = IncrementalPCA(3).fit(X, sample_weight=weights)
+    parts = IncrementalPCA(3)
+    for part in (slice(0, 1), slice(1, 40), slice(40, 120)):
+        if weights[part].any():
+            parts.partial_fit(X[part], sample_weight=weights[part])
+    integers = IncrementalPCA(3, batch_size=9).fit(np.round(X).astype(int), sample_weight=weights)
+    for model in (whole, parts):
+        assert_same_model(model, right)
+        assert model.n_samples_seen_ == np.count_nonzero(weights)
+    assert_same_model(integers, PCA(3).fit(np.repeat(np.round(X), weights, axis=0)))
+
+
+def test_weights_that_leave_no_degree_of_freedom_are_told_on_reading(X):
+    model = IncrementalPCA(2).partial_fit(X[:2], sample_weight=[0.25, 0.25])
+    with pytest.raises(ValueError, match=r"sum to 0\.5, but must sum to more than 1"):
+        model.transform(X)
+    assert_same_model(model.partial_fit(X, sample_weight=np.full(120, 0.25)), model)
+    with pytest.raises(ValueError, match="sample_weight"):
+        IncrementalPCA(2).fit(X, sample_weight=np.full(120, 1e-3))
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.97, 0.999])
+def test_forgetting_is_its_weights(X, factor):
+    weights = factor ** np.arange(119, -1, -1.0)
+    right = PCA(3).fit(X, sample_weight=weights)
+    for sizes in ([120], [1] * 120, [5, 100, 15]):
+        model = streamed(X, sizes, n_components=3, forgetting_factor=factor)
+        assert_same_model(model, right, 1e-11)
+        assert model.n_samples_seen_ == 120
+    assert_same_model(IncrementalPCA(3, forgetting_factor=factor).fit(X), right, 1e-11)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), n=st.integers(2, 30), factor=st.floats(0.05, 1.0), seed=st.integers(0, 2**32 - 1))
+def test_forgetting_does_not_depend_on_the_batches(data, n, factor, seed):
+    X = np.random.default_rng(seed).standard_normal((n, 3)) + 10
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=8)))
+    whole = IncrementalPCA(forgetting_factor=factor).partial_fit(X)
+    parts = streamed(X, np.diff([0, *cuts, n]), forgetting_factor=factor)
+    assert_allclose(parts.mean_, whole.mean_, rtol=1e-12)
+    assert_allclose(parts.singular_values_, whole.singular_values_, atol=1e-11 * whole.singular_values_[0])
+
+
+def test_a_model_that_forgets_follows_the_stream(rng):
+    old, new = rng.standard_normal((500, 2)) * [10, 1], rng.standard_normal((500, 2)) * [1, 10] + 50
+    model = IncrementalPCA(1, forgetting_factor=0.98).partial_fit(old).partial_fit(new)
+    assert_allclose(np.abs(model.components_), [[0, 1]], atol=0.1)
+    assert_allclose(model.mean_, 50, atol=5)
