@@ -109,7 +109,9 @@ fn check<T: Lane>(n: usize, m: usize, d: usize, tolerance: f64) {
 
 #[test]
 fn every_kernel_is_its_formula() {
-    for (n, m, d) in [(1, 1, 1), (5, 30, 3), (30, 1, 20), (61, 50, 65), (9, 7, 200), (130, 3, 2)] {
+    for (n, m, d) in
+        [(1, 1, 1), (5, 30, 3), (30, 1, 20), (61, 50, 65), (9, 7, 200), (130, 3, 2), (1, 40, 20), (4, 25, 70)]
+    {
         check::<f64>(n, m, d, 1e-13);
         check::<f32>(n, m, d, 1e-5);
     }

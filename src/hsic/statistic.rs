@@ -249,28 +249,30 @@ impl Sums {
         let Place { at: (i0, j0), height, .. } = *place;
         let zero = simd.splat_f64s(0.0);
         let (pk, pl) = (simd.splat_f64s(pilots.0), simd.splat_f64s(pilots.1));
-        let (mut kl, mut kk, mut ll) = (zero, zero, zero);
+        // Two of each sum in turn: one alone would wait for itself.
+        let (mut kl, mut kk, mut ll) = ([zero; 2], [zero; 2], [zero; 2]);
         let mut cols = [[0.0f64; strip::<f64>()]; 2];
         let [k_cols, l_cols] = &mut cols;
         let (k_cols, l_cols) = (S::as_mut_simd_f64s(k_cols).0, S::as_mut_simd_f64s(l_cols).0);
         for (i, (k, l)) in k.chunks_exact(size).zip(l.chunks_exact(size)).take(height).enumerate() {
             let (k, l) = (S::as_simd_f64s(k).0, S::as_simd_f64s(l).0);
             let (mut k_row, mut l_row) = (zero, zero);
-            for (((&k, &l), k_col), l_col) in k.iter().zip(l).zip(&mut *k_cols).zip(&mut *l_cols) {
+            for (v, (((&k, &l), k_col), l_col)) in k.iter().zip(l).zip(&mut *k_cols).zip(&mut *l_cols).enumerate() {
                 let (k, l) = (simd.sub_f64s(k, pk), simd.sub_f64s(l, pl));
-                kl = simd.mul_add_e_f64s(k, l, kl);
-                kk = simd.mul_add_e_f64s(k, k, kk);
-                ll = simd.mul_add_e_f64s(l, l, ll);
+                kl[v % 2] = simd.mul_add_e_f64s(k, l, kl[v % 2]);
+                kk[v % 2] = simd.mul_add_e_f64s(k, k, kk[v % 2]);
+                ll[v % 2] = simd.mul_add_e_f64s(l, l, ll[v % 2]);
                 (k_row, l_row) = (simd.add_f64s(k_row, k), simd.add_f64s(l_row, l));
                 (*k_col, *l_col) = (simd.add_f64s(*k_col, k), simd.add_f64s(*l_col, l));
             }
             self.rows.0[i0 + i] += simd.reduce_sum_f64s(k_row);
             self.rows.1[i0 + i] += simd.reduce_sum_f64s(l_row);
         }
+        let sum = |[a, b]: [S::f64s; 2]| simd.reduce_sum_f64s(a) + simd.reduce_sum_f64s(b);
         let times = if i0 == j0 { 1.0 } else { 2.0 };
-        self.cross += times * simd.reduce_sum_f64s(kl);
-        self.squares.0 += times * simd.reduce_sum_f64s(kk);
-        self.squares.1 += times * simd.reduce_sum_f64s(ll);
+        self.cross += times * sum(kl);
+        self.squares.0 += times * sum(kk);
+        self.squares.1 += times * sum(ll);
         if i0 != j0 {
             self.rows.0[j0..].iter_mut().zip(&cols[0]).for_each(|(row, col)| *row += col);
             self.rows.1[j0..].iter_mut().zip(&cols[1]).for_each(|(row, col)| *row += col);

@@ -211,13 +211,17 @@ fn bracket<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool) -> (f64, f64
         return (0.0, f64::INFINITY);
     }
     let factors = extent.factors(extent.spread_exponent());
-    let mut sample: Vec<f64> = (0..rounds * n)
-        .map(|s| {
-            let (i, j) = (s % n, (s + stride(s / n, n)) % n);
-            let apart = factors.iter().enumerate().map(|(k, f)| ((x.at(i, k) - x.at(j, k)) * f).abs());
-            if l1 { apart.sum::<f64>() } else { apart.map(|a| a * a).sum::<f64>() }
-        })
-        .collect();
+    let distance = |i: usize, j: usize| -> f64 {
+        let sum = |apart: &dyn Fn(usize) -> f64| {
+            let parts = factors.iter().enumerate().map(|(k, f)| (apart(k) * f).abs());
+            if l1 { parts.sum::<f64>() } else { parts.map(|a| a * a).sum::<f64>() }
+        };
+        match (x.row(i), x.row(j)) {
+            (Some(x), Some(y)) => sum(&|k| x[k].into() - y[k].into()),
+            _ => sum(&|k| x.at(i, k) - x.at(j, k)),
+        }
+    };
+    let mut sample: Vec<f64> = (0..rounds * n).map(|s| distance(s % n, (s + stride(s / n, n)) % n)).collect();
     let size = sample.len();
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
     let margin = (SIGMAS * 0.5 * (size as f64).sqrt()) as usize + 1;
@@ -314,16 +318,25 @@ fn counts<S: Simd>(simd: S, row: &[f64], low: f64, high: f64) -> (u64, u64) {
 }
 
 impl Census {
+    /// Takes in the values of a row of a block that lie inside. Without branches: which ones do is chance.
     fn keep(&mut self, row: &[f64], low: f64, high: f64) {
-        let shift = cell_shift(low, high);
-        for &d in row.iter().filter(|d| (low..=high).contains(*d)) {
-            self.inside += 1;
-            let cell = usize::try_from((d.to_bits() - low.to_bits()) >> shift).unwrap_or(usize::MAX);
-            if let Some(count) = self.cells.get_mut(cell) {
-                *count += 1;
-            }
-            if self.values.len() < KEPT {
-                self.values.push(d);
+        let (mut found, mut count) = ([0.0; strip::<f64>()], 0);
+        for &d in row {
+            found[count.min(strip::<f64>() - 1)] = d;
+            count += usize::from(d >= low && d <= high);
+        }
+        let found = &found[..count];
+        self.inside += count as u64;
+        if self.values.len() < KEPT {
+            self.values.extend_from_slice(found);
+        }
+        if !self.cells.is_empty() {
+            let shift = cell_shift(low, high);
+            for d in found {
+                let cell = usize::try_from((d.to_bits() - low.to_bits()) >> shift).unwrap_or(usize::MAX);
+                if let Some(count) = self.cells.get_mut(cell) {
+                    *count += 1;
+                }
             }
         }
     }

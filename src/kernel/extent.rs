@@ -29,20 +29,22 @@ impl Extent {
             return Err(Error::value(what, format!("an array of shape ({n}, 0)"), "an array with at least one column"));
         }
         let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
-        let mut finite = true;
         x.each_row(|row| {
             for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(row) {
                 let x: f64 = x.into();
                 *low = if x < *low { x } else { *low };
                 *high = if x > *high { x } else { *high };
-                finite &= x.abs() <= f64::MAX;
             }
         });
-        if !finite {
+        // Infinities are seen here; a NaN fails every comparison, and is seen by the sums of the mean.
+        let infinite = low.iter().chain(&high).any(|x| x.is_infinite());
+        let mut extent = Self { mean: vec![0.0; d], low, high };
+        if !infinite {
+            extent.find_mean(x);
+        }
+        if infinite || !extent.mean.iter().all(|m| m.is_finite()) {
             x.check_finite(what)?;
         }
-        let mut extent = Self { mean: vec![0.0; d], low, high };
-        extent.find_mean(x);
         Ok(extent)
     }
 

@@ -1,5 +1,6 @@
 //! The kernel matrix, and its diagonal alone.
 
+use super::few::few_rows;
 use super::{Extent, Kernel, Tiles, Units};
 use crate::error::{Error, Result};
 use crate::matrix::{MatrixView, zeros};
@@ -45,8 +46,7 @@ pub fn kernel_matrix_into<T: Lane>(
     out: &mut [T],
     team: &Team,
 ) -> Result<()> {
-    let extent = Extent::of(x, "X")?;
-    let wanted = x.rows() * y.map_or(x.rows(), |y| y.rows());
+    let wanted = x.rows().saturating_mul(y.map_or(x.rows(), |y| y.rows()));
     if out.len() != wanted {
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
@@ -54,9 +54,14 @@ pub fn kernel_matrix_into<T: Lane>(
         if y.cols() != x.cols() {
             return Err(Error::Shape { what: "Y, counted in columns,", found: y.cols(), wanted: x.cols() });
         }
+        if few_rows(x, y, kernel, out) {
+            return Ok(());
+        }
+        let extent = Extent::of(x, "X")?;
         let extent = Extent::of(y, "Y")?.with(&extent);
         cross(&Tiles::cross(x, y, kernel, &extent), out, team)?;
     } else {
+        let extent = Extent::of(x, "X")?;
         square(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     }
     check_power(kernel, out)

@@ -6,6 +6,7 @@
 mod bandwidth;
 mod center;
 mod extent;
+mod few;
 mod functions;
 mod matrix;
 mod tiles;

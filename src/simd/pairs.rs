@@ -28,10 +28,12 @@ impl Group {
         cols.flat_map(move |b| rows.clone().filter(move |&a| !upper || a <= b).map(move |a| (a, b)))
     }
 
-    /// The groups of part `part` of `parts` of the upper triangle: every `parts`-th row of groups, so that parts are equal.
+    /// The groups of part `part` of `parts` of the upper triangle: every `parts`-th band of rows, so that parts are
+    /// nearly equal. Bands are several strips high where there are many, so that they share what they read.
     pub fn triangle(strips: usize, size: usize, part: usize, parts: usize) -> impl Iterator<Item = Self> {
-        let starts = (part * size..strips).step_by(parts * size);
-        starts.flat_map(move |a| Self::cover(a..(a + size).min(strips), a..strips, true, size))
+        let band = (strips / (2 * parts)).clamp(size, SHARED.max(size));
+        let starts = (part * band..strips).step_by(parts * band);
+        starts.flat_map(move |a| Self::cover(a..(a + band).min(strips), a..strips, true, size))
     }
 
     /// Every group of at most `size` x `size` blocks of `rows` x `cols`, none of them empty.
@@ -226,12 +228,15 @@ mod tests {
 
     #[test]
     fn groups_cover_each_block_once() {
-        for (strips, size) in [(0, 1), (1, 4), (5, 1), (9, 4)] {
-            let mut seen: Vec<_> =
-                Group::cover(0..strips, 0..strips, true, size).flat_map(|g| g.blocks().collect::<Vec<_>>()).collect();
-            seen.sort_unstable();
+        for (strips, size) in [(0, 1), (1, 4), (5, 1), (9, 4), (200, 1), (130, 4)] {
             let wanted: Vec<_> = (0..strips).flat_map(|a| (a..strips).map(move |b| (a, b))).collect();
-            assert_eq!(seen, wanted);
+            let whole: Vec<Group> = Group::cover(0..strips, 0..strips, true, size).collect();
+            let parts: Vec<Group> = (0..3).flat_map(|part| Group::triangle(strips, size, part, 3)).collect();
+            for groups in [whole, parts] {
+                let mut seen: Vec<_> = groups.iter().flat_map(Group::blocks).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, wanted);
+            }
         }
     }
 }

@@ -36,14 +36,30 @@ pub struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    #[inline(always)]
-    fn of(&self, x: f64, i: usize, j: usize) -> f64 {
-        let x = self.origin.get(j).map_or(x, |m| x - m);
-        let x = self.row_origin.get(i).map_or(x, |m| x - m);
-        let x = self.factors.get(j).map_or(x, |f| x * f);
-        self.rows.get(i).map_or(x, |f| x * f)
+    /// Every step for every row and column: one that is left out subtracts 0 or multiplies by 1, which is exact.
+    fn filled(&self, rows: usize, cols: usize) -> Steps {
+        let fill = |given: &[f64], len: usize, otherwise: f64| {
+            if given.is_empty() { vec![otherwise; len] } else { given.to_vec() }
+        };
+        Steps {
+            origin: fill(self.origin, cols, 0.0),
+            factors: fill(self.factors, cols, 1.0),
+            row_origin: fill(self.row_origin, rows, 0.0),
+            rows: fill(self.rows, rows, 1.0),
+        }
     }
 }
+
+/// [`Packing`] with nothing left out.
+struct Steps {
+    origin: Vec<f64>,
+    factors: Vec<f64>,
+    row_origin: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+/// Rows read side by side while packing: their part of a line of a strip is a cache line (of `f64`).
+const ABREAST: usize = 8;
 
 /// Rows packed in strips; the last strip is filled up with zeros.
 #[derive(Debug)]
@@ -59,22 +75,16 @@ impl<T: Lane> Points<T> {
     pub fn pack<U: Element>(x: MatrixView<U>, packing: &Packing) -> Self {
         let (count, dim) = (x.rows(), x.cols());
         let size = strip::<T>();
+        let steps = packing.filled(count, dim);
         let mut panel = Aligned::zeros(count.div_ceil(size) * size * dim);
         for (s, strip) in panel.chunks_exact_mut((size * dim).max(1)).enumerate() {
             let rows = s * size..count.min((s + 1) * size);
-            if x.has_contiguous_rows() {
-                for (lane, i) in rows.enumerate() {
-                    let row = x.row(i).unwrap_or_default();
-                    for (j, (line, &x)) in strip.chunks_exact_mut(size).zip(row).enumerate() {
-                        line[lane] = T::of(packing.of(x.into(), i, j));
-                    }
-                }
-            } else {
-                for (j, line) in strip.chunks_exact_mut(size).enumerate() {
-                    for (i, out) in rows.clone().zip(line) {
-                        *out = T::of(packing.of(x.at(i, j), i, j));
-                    }
-                }
+            if !x.has_contiguous_rows() {
+                pack_columns(x, rows, &steps, strip);
+                continue;
+            }
+            for first in rows.clone().step_by(ABREAST) {
+                pack_rows(x, first..rows.end.min(first + ABREAST), &steps, first - rows.start, strip);
             }
         }
         Self { panel, count, dim }
@@ -130,6 +140,47 @@ impl<T: Lane> Points<T> {
     pub(super) fn chunk(&self, s: usize, coordinates: Range<usize>) -> &[T] {
         let size = strip::<T>();
         &self.panel[(s * self.dim + coordinates.start) * size..][..coordinates.len() * size]
+    }
+}
+
+/// Packs at most [`ABREAST`] rows, which are contiguous, from lane `lane` of a strip on.
+fn pack_rows<U: Element, T: Element>(
+    x: MatrixView<U>,
+    rows: Range<usize>,
+    steps: &Steps,
+    lane: usize,
+    strip: &mut [T],
+) {
+    // Where rows run out, the last one again, which is not written.
+    let (count, dim) = (rows.len(), x.cols());
+    let at: [usize; ABREAST] = std::array::from_fn(|r| rows.start + r.min(count - 1));
+    let lines = at.map(|i| x.row(i).and_then(|row| row.get(..dim)).unwrap_or_default());
+    let (shifts, scales) = (at.map(|i| steps.row_origin[i]), at.map(|i| steps.rows[i]));
+    let columns = steps.origin.iter().zip(&steps.factors);
+    for (j, (out, (m, f))) in strip.chunks_exact_mut(self::strip::<T>()).zip(columns).enumerate() {
+        let mut values = [T::of(0.0); ABREAST];
+        for r in 0..ABREAST {
+            values[r] = T::of((lines[r][j].into() - m - shifts[r]) * f * scales[r]);
+        }
+        out[lane..lane + count].copy_from_slice(&values[..count]);
+    }
+}
+
+/// Packs the rows of a strip column by column.
+fn pack_columns<U: Element, T: Element>(x: MatrixView<U>, rows: Range<usize>, steps: &Steps, strip: &mut [T]) {
+    let turned = x.transpose();
+    let columns = steps.origin.iter().zip(&steps.factors);
+    for (j, (out, (m, f))) in strip.chunks_exact_mut(self::strip::<T>()).zip(columns).enumerate() {
+        let rest = steps.row_origin[rows.clone()].iter().zip(&steps.rows[rows.clone()]);
+        if let Some(column) = turned.row(j) {
+            for ((out, &x), (shift, scale)) in out.iter_mut().zip(&column[rows.clone()]).zip(rest) {
+                *out = T::of((x.into() - m - shift) * f * scale);
+            }
+        } else {
+            for ((out, i), (shift, scale)) in out.iter_mut().zip(rows.clone()).zip(rest) {
+                *out = T::of((x.at(i, j) - m - shift) * f * scale);
+            }
+        }
     }
 }
 
