@@ -92,7 +92,9 @@ impl fmt::Display for Error {
                 write!(f, "n_components={asked} is more than the rank {rank} of the data; ask for at most {rank}")
             }
             Self::NoConvergence { what, detail } => write!(f, "{what} did not converge: {detail}"),
-            Self::Memory { what, bytes } => write!(f, "{what} needs {bytes} bytes, which could not be allocated"),
+            Self::Memory { what, bytes } => {
+                write!(f, "{what} needs {bytes} bytes ({:.1} GB), more than there is room for", *bytes as f64 / 1e9)
+            }
             Self::Interrupted => write!(f, "stopped by the caller"),
         }
     }

@@ -17,7 +17,7 @@
 //!
 //! ## Rooms
 //!
-//! `error`, `matrix`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
+//! `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
 //! < `python`. A room uses what stands before it, never after it, never beside it. Only `python` (feature `python`)
 //! knows PyO3 and NumPy.
 
@@ -27,6 +27,7 @@ pub mod hsic;
 pub mod kernel;
 pub mod linalg;
 pub mod matrix;
+pub mod memory;
 pub mod models;
 pub mod power;
 pub mod simd;

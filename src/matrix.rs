@@ -4,6 +4,7 @@
 //! `unsafe`; nalgebra's own views cannot give one back (and iterate zero strides wrongly). Owned matrices are nalgebra's.
 
 use crate::error::{Error, Result};
+use crate::memory;
 use bytemuck::Pod;
 use std::hint::black_box;
 use std::ops::Range;
@@ -231,6 +232,7 @@ impl<'a, T: Element> MatrixView<'a, T> {
 /// # Errors
 /// [`Error::Memory`].
 pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    memory::check::<T>(len, what)?;
     // Asked first, because `vec!` ends the process when it is refused; `vec!` then takes pages that are zero already.
     let mut asked: Vec<T> = Vec::new();
     let bytes = len as u128 * size_of::<T>() as u128;

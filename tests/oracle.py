@@ -204,3 +204,26 @@ def largest_sine(A, B):
     A, B = np.asarray(A, LONG), np.asarray(B, LONG)
     rest = B - B @ A.T @ A
     return float(np.linalg.norm(np.asarray(rest, float), 2))
+
+
+def centring(n):
+    """H = I - 11'/n."""
+    return np.eye(n) - np.ones((n, n)) / n
+
+
+def kernel_formula(X, Y, kernel, gamma=1.0, degree=3, coef0=1.0):
+    """Kernel values from the formulas, distances from explicit differences."""
+    X, Y = np.asarray(X, float), np.asarray(Y, float)
+    apart = X[:, None] - Y[None]
+    products = X @ Y.T
+    if kernel == "cosine":
+        lengths = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(Y, axis=1)
+        return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    return {
+        "linear": lambda: products,
+        "poly": lambda: (gamma * products + coef0) ** degree,
+        "rbf": lambda: np.exp(-gamma * (apart**2).sum(-1)),
+        "sigmoid": lambda: np.tanh(gamma * products + coef0),
+        "laplacian": lambda: np.exp(-gamma * np.abs(apart).sum(-1)),
+        "delta": lambda: (apart == 0).all(-1).astype(float),
+    }[kernel]()

@@ -5,6 +5,7 @@ from ._core import InternalError, __version__
 from ._covariance import Moments, center_rows, covariance, gram
 from ._frozen import FrozenTransform
 from ._incremental_pca import IncrementalPCA
+from ._kernels import center_kernel, kernel_matrix
 from ._linalg import eigh
 from ._pca import PCA
 from ._threads import get_num_threads, set_num_threads
@@ -19,11 +20,13 @@ __all__ = [
     "NotFittedError",
     "Whitener",
     "__version__",
+    "center_kernel",
     "center_rows",
     "covariance",
     "eigh",
     "get_num_threads",
     "gram",
+    "kernel_matrix",
     "set_num_threads",
 ]
 

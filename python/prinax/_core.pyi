@@ -16,12 +16,17 @@ _Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, floa
 
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
+# name, gamma (a number, None = 1/d, "scale", "median", or value and exponent of a rate that a fit has
+# settled), degree, coef0. The names: "linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta".
+_Kernel: TypeAlias = tuple[str, float | str | tuple[float, int] | None, float, float]
+
 __all__ = [
     "FrozenTransform",
     "InternalError",
     "Moments",
     "__version__",
     "back_project",
+    "center_kernel",
     "center_rows",
     "components_for",
     "covariance",
@@ -30,6 +35,7 @@ __all__ = [
     "fit_whitener",
     "get_num_threads",
     "gram",
+    "kernel_matrix",
     "model_covariance",
     "model_precision",
     "pca_from_covariance",
@@ -92,6 +98,15 @@ class Moments:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Moments: ...
+
+# --- kernels ------------------------------------------------------------------------------------------------
+
+# (n, m) values k(x_i, y_j), x and y of one dtype, which is that of the result; of x alone (n, n), exactly
+# symmetric. A gamma that depends on data is read off x. MemoryError before anything is allocated.
+def kernel_matrix(x: _Array, y: _Array | None, kernel: _Kernel) -> _Array: ...
+
+# H k H, or the rows of new samples centred by the means of k_train (n, n); of k's dtype.
+def center_kernel(k: _Array, k_train: _Array | None) -> _Array: ...
 
 # --- PCA: fits ----------------------------------------------------------------------------------------------
 # n_components: an integer up to min(n, d), a share in (0, 1), "mle", or None for min(n, d), where n counts

@@ -42,6 +42,17 @@ def matrix(X: Any, by: str, what: str = "X", rows: int = 1, cols: int = 1) -> Ar
     return A
 
 
+def columns(X: Any, by: str, what: str = "X") -> Array:
+    """`matrix` of `X`, where one dimension is one column."""
+    A = _read(X, by, what)
+    return matrix(A[:, None] if A.ndim == 1 else A, by, what)
+
+
+def as_array(X: Any, by: str, what: str) -> Array:
+    """`X` as an array of whatever dtype and dimension; sparse, masked, lazy and device data are refused."""
+    return _read(X, by, what)
+
+
 def vector(values: Any, length: int, by: str, what: str) -> Array:
     """`values` as a contiguous float64 array of shape (length,); finiteness is left to the core."""
     A = _as_float(_read(values, by, what), what)

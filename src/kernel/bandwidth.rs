@@ -14,6 +14,8 @@ use pulp::{Simd, WithSimd};
 pub enum Gamma {
     /// This number.
     Number(f64),
+    /// This rate, of data that another call has seen.
+    Known(Rate),
     /// 1 / d
     PerFeature,
     /// 1 / (sum of the column variances, divisor n); 1 where that sum is 0
@@ -22,6 +24,9 @@ pub enum Gamma {
     /// nonzero distances; where there are none, m^2 = 1/2 (m = 1): gamma is 1
     Median,
 }
+
+/// Beyond this exponent a rate is 0 or infinite in any unit of the data.
+const FARTHEST: i32 = 10_000;
 
 /// A positive number that may lie outside the range of `f64`: gamma of data at 1e200 or 1e-200.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +45,20 @@ impl Rate {
             return Ok(Self { value, exponent: 0 });
         }
         Err(Error::value("gamma", value, "a finite number that is not negative, None, \"scale\" or \"median\""))
+    }
+
+    /// `value` 2^exponent, as [`Rate::parts`] gave them.
+    ///
+    /// # Errors
+    /// [`Error::Value`] as for [`Rate::new`].
+    pub fn in_parts(value: f64, exponent: i32) -> Result<Self> {
+        Ok(Self { exponent: exponent.clamp(-FARTHEST, FARTHEST), ..Self::new(value)? })
+    }
+
+    /// The number v and the exponent e of v 2^e.
+    #[must_use]
+    pub fn parts(self) -> (f64, i32) {
+        (self.value, self.exponent)
     }
 
     /// The plain number: 0 or infinity where `f64` does not reach.
@@ -91,6 +110,7 @@ impl Gamma {
     fn simple<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
         match self {
             Self::Number(value) => Rate::new(value),
+            Self::Known(rate) => Ok(rate),
             Self::PerFeature => Rate::new(1.0 / x.cols() as f64),
             Self::Scale | Self::Median => {
                 let unit = extent.spread_exponent();

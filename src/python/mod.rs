@@ -8,6 +8,7 @@ mod covariance;
 mod errors;
 mod frozen;
 mod jobs;
+mod kernel;
 mod linalg;
 mod pca;
 mod whitening;
@@ -25,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::jobs::{get_num_threads, set_num_threads, simd_level};
 
+    #[pymodule_export]
+    use super::kernel::{center_kernel, kernel_matrix};
     #[pymodule_export]
     use super::linalg::eigh;
     #[pymodule_export]

@@ -1,0 +1,269 @@
+"""Kernels: how one is asked for, the matrix of its values, and centring in feature space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _core, _labels, _parameters, _validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._validation import Array
+
+# Kernels that the core computes.
+NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta")
+GAMMA_WORDS = ("scale", "median")
+
+
+class Kernel(NamedTuple):
+    """A kernel as it was asked for, every parameter checked."""
+
+    # One of NAMES, "precomputed" or "callable".
+    name: str
+    gamma: float | str | None
+    degree: float
+    coef0: float
+    function: Callable[..., Any] | None
+
+    @property
+    def spec(self) -> Any:
+        """As the core takes it; None where the matrix of its values is handed over instead."""
+        return (self.name, self.gamma, self.degree, self.coef0) if self.name in NAMES else None
+
+
+def asked(
+    kernel: Any,
+    gamma: Any = None,
+    degree: Any = 3,
+    coef0: Any = 1,
+    *,
+    names: tuple[str, ...] = NAMES,
+    kernel_name: str = "kernel",
+    gamma_name: str = "gamma",
+) -> Kernel:
+    """The kernel that these arguments describe; `names` are the words allowed beside a callable."""
+    if callable(kernel):
+        name, function = "callable", kernel
+    elif isinstance(kernel, str):
+        name, function = _parameters.one_of(*names)(kernel_name, kernel), None
+    else:
+        wanted = ", ".join(map(repr, names))
+        raise TypeError(f"{kernel_name} must be one of {wanted}, or a callable, got {kernel!r:.60}")
+    return Kernel(
+        name, _gamma(gamma_name, gamma), _positive("degree", degree), _finite("coef0", coef0), function
+    )
+
+
+def rows(kernel: Kernel, X: Any, by: str, what: str = "X", *, flat: bool = False) -> Array:
+    """One set of samples as the core reads it under this kernel.
+
+    Numbers (n, d), codes of labels for "delta", the (n, n) matrix itself for "precomputed" and of a callable;
+    with `flat` a one-dimensional array of numbers is one column.
+    """
+    if kernel.name == "delta":
+        return _labels.codes(X, by, what)
+    if kernel.name == "precomputed":
+        return _validation.square(X, by, what)
+    A = _validation.columns(X, by, what) if flat else _validation.matrix(X, by, what)
+    if kernel.function is not None:
+        return matrix_of_callable(kernel.function, A, None, {}, what)
+    return A
+
+
+def matrix_of_callable(
+    function: Callable[..., Any], X: Array, Y: Array | None, params: dict[str, Any], what: str = "X"
+) -> Array:
+    """``function(x, y, **params)`` for every row x of X and y of Y; of X alone, once for each pair."""
+    for A, name in ((X, what), (X if Y is None else Y, "Y")):
+        if not np.isfinite(A).all():
+            raise ValueError(f"Input {name} contains NaN or infinity; every value must be finite")
+    K = np.empty((len(X), len(X) if Y is None else len(Y)), X.dtype)
+    for i, x in enumerate(X):
+        if Y is None:
+            for j in range(i + 1):
+                K[i, j] = K[j, i] = _value(function(x, X[j], **params))
+        else:
+            K[i] = [_value(function(x, y, **params)) for y in Y]
+    return K
+
+
+def _value(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "kernel must return a number for two rows, but it returned a "
+            f"{type(value).__name__}: {value!r:.60}"
+        ) from None
+
+
+def _gamma(name: str, value: Any) -> float | str | None:
+    wanted = "a number of at least 0, None, 'scale' or 'median'"
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value in GAMMA_WORDS:
+            return value
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    if not _parameters.is_real(value):
+        raise TypeError(f"{name} must be {wanted}, got {value!r:.60} ({type(value).__name__})")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    return float(value)
+
+
+def _positive(name: str, value: Any) -> float:
+    number = _finite(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be a number above 0, got {value!r}")
+    return number
+
+
+def _finite(name: str, value: Any) -> float:
+    if not _parameters.is_real(value):
+        raise TypeError(f"{name} must be a number, got {value!r:.60} ({type(value).__name__})")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if not abs(number) < float("inf"):
+        raise ValueError(f"{name} must be a finite number, got {value!r:.60}")
+    return number
+
+
+# --- functions ----------------------------------------------------------------------------------------------
+
+
+def kernel_matrix(
+    X: Any,
+    Y: Any = None,
+    kernel: Any = "rbf",
+    *,
+    gamma: Any = None,
+    degree: float = 3,
+    coef0: float = 1,
+) -> Array:
+    """Kernel values k(x, y) of every row x of X with every row y of Y, or of X with itself.
+
+    - "linear": ``x @ y``; "cosine": the same of rows of length 1 (0 for a zero row);
+    - "poly": ``(gamma * x @ y + coef0) ** degree``; "sigmoid": ``tanh(gamma * x @ y + coef0)``;
+    - "rbf": ``exp(-gamma * |x - y|**2)``; "laplacian": ``exp(-gamma * sum(abs(x - y)))``;
+    - "delta": 1 where two rows are equal, else 0.
+
+    Distances are sums of differences: a constant added to all rows changes nothing beyond its own rounding,
+    and near duplicates keep their distance.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        For "delta" labels of any type, of shape (n,) or (n, d).
+    Y : array-like of shape (m, d) or None, default=None
+        None means X itself.
+    kernel : str or callable, default="rbf"
+        A callable gets two rows and returns a number; it is called for each pair, and taken as symmetric
+        where Y is None.
+    gamma : float, "scale", "median" or None, default=None
+        None is 1/d; "scale" is 1/(sum of the variances of the columns of X, divisor n); "median" is
+        1/(2 m**2) for "rbf" and 1/m for "laplacian", with m the median Euclidean (for "laplacian": absolute)
+        distance between two rows of X, of the nonzero ones where it would be 0.
+    degree : float, default=3
+    coef0 : float, default=1
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        Of X alone exactly symmetric, with the exact diagonal where that is 1. float32 for float32 data, else
+        float64.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, NaN or infinity, different numbers of columns; a fractional `degree` where
+        its base is negative.
+    TypeError
+        An argument of the wrong type.
+    MemoryError
+        There is no room for the matrix.
+
+    Examples
+    --------
+    >>> import prinax
+    >>> prinax.kernel_matrix([[0.0], [1.0]], kernel="rbf", gamma=1.0).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    >>> prinax.kernel_matrix(["a", "b"], ["b", "b", "a"], kernel="delta")
+    array([[0., 0., 1.],
+           [1., 1., 0.]])
+    """
+    by = "kernel_matrix"
+    k = asked(kernel, gamma, degree, coef0)
+    if k.name == "delta":
+        sets = [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]
+        A, *others = _labels.joint_codes(sets, by)
+        B = others[0] if others else None
+    else:
+        A = _validation.matrix(X, by)
+        B = None if Y is None else _validation.matrix(Y, by, "Y")
+    if B is not None:
+        if B.shape[1] != A.shape[1]:
+            raise ValueError(f"Y has {B.shape[1]} features, but X has {A.shape[1]}")
+        A, B = same_dtype(A, B)
+    if k.function is not None:
+        return matrix_of_callable(k.function, A, B, {})
+    return _core.kernel_matrix(A, B, k.spec)
+
+
+def center_kernel(K: Any, K_train: Any = None) -> Array:
+    """A kernel matrix centred in feature space: that of the samples about their mean there.
+
+    ``H @ K @ H`` with H = I - 11'/n for the n x n matrix of the training samples. Given that as `K_train`,
+    the rows of K are new samples, and row k_t becomes
+    ``k_t - mean(k_t) - mean(K_train, 0) + mean(K_train)``.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n), or (n_new, n) with `K_train`
+        Never changed.
+    K_train : array-like of shape (n, n) or None, default=None
+        The uncentred kernel matrix of the training samples.
+
+    Returns
+    -------
+    ndarray of the shape of K
+        Symmetric to the bit where K is. float32 for float32 K, else float64.
+
+    Raises
+    ------
+    ValueError
+        A shape that does not fit, NaN or infinity.
+    MemoryError
+        There is no room for the matrix.
+
+    Examples
+    --------
+    >>> import prinax
+    >>> prinax.center_kernel([[4.0, 1.0], [1.0, 2.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    >>> prinax.center_kernel([[3.0, 5.0]], [[4.0, 1.0], [1.0, 2.0]])
+    array([[-1.5,  1.5]])
+    """
+    by = "center_kernel"
+    if K_train is None:
+        return _core.center_kernel(_validation.square(K, by, "K"), None)
+    train, A = _validation.square(K_train, by, "K_train"), _validation.matrix(K, by, "K")
+    if A.shape[1] != len(train):
+        raise ValueError(
+            f"K must have {len(train)} columns, one for each row of K_train, got shape {A.shape}"
+        )
+    return _core.center_kernel(A, train)
+
+
+def same_dtype(A: Array, B: Array) -> tuple[Array, Array]:
+    """Both as they are, or in float64 where their dtypes differ."""
+    if A.dtype == B.dtype:
+        return A, B
+    return A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)

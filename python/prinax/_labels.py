@@ -1,0 +1,108 @@
+"""Labels of any type as codes: what is equal gets the same number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _validation
+
+if TYPE_CHECKING:
+    from ._validation import Array
+
+# Kinds of dtype whose values NumPy sorts: within one of them equal values are found without hashing.
+SORTED_KINDS = "biufcUSTMm"
+
+
+def read(y: Any, by: str, what: str) -> Array:
+    """`y` as an array of whatever dtype, of shape (n,) or (n, columns), n >= 1."""
+    kind = type(y)
+    frame = hasattr(kind, "columns") or hasattr(kind, "column_names")
+    A = np.asarray(y) if frame else _validation.as_array(y, by, what)
+    if A.dtype.kind in "US" and isinstance(y, (list, tuple)):
+        A = np.asarray(y, dtype=object)  # NumPy makes a string of a number beside strings
+    if A.ndim == 0:
+        raise TypeError(f"{what} must be labels, one for each sample, got {A.item()!r:.60}")
+    if A.ndim > 2:
+        raise ValueError(f"{what} must be labels of shape (n,) or (n, columns), got shape {A.shape}")
+    if A.size == 0:
+        raise ValueError(f"Found {what} with shape {A.shape} while a minimum of 1 label is required by {by}.")
+    return A
+
+
+def are_labels(y: Any, by: str, what: str) -> bool:
+    """Whether `y` looks like classes: one-dimensional (or one column) and no floating-point numbers."""
+    if _is_categorical(y):
+        return True
+    A = read(y, by, what)
+    if A.ndim == 2 and A.shape[1] > 1:
+        return False
+    if A.dtype.kind == "O":
+        return not all(isinstance(value, (float, np.floating)) for value in A.flat)
+    return A.dtype.kind not in "fc"
+
+
+def codes(y: Any, by: str, what: str) -> Array:
+    """(n, columns): for each label its number among the different ones of its column.
+
+    float32 for float32 labels, else float64.
+    """
+    return joint_codes([(y, what)], by)[0]
+
+
+def joint_codes(sets: list[tuple[Any, str]], by: str) -> list[Array]:
+    """`codes` of several sets of labels, equal ones being equal across the sets too."""
+    read_sets = [read(y, by, what) for y, what in sets]
+    columns = [A[:, None] if A.ndim == 1 else A for A in read_sets]
+    width = columns[0].shape[1]
+    for A, (_, what) in zip(columns, sets, strict=True):
+        _refuse_missing(A, what)
+        if A.shape[1] != width:
+            raise ValueError(f"{what} has {A.shape[1]} features, but {by} is expecting {width} features.")
+    together = [_column_codes([A[:, j] for A in columns]) for j in range(width)]
+    dtype = np.float32 if all(A.dtype == np.float32 for A in columns) else np.float64
+    return [np.column_stack([c[i] for c in together]).astype(dtype, copy=False) for i in range(len(columns))]
+
+
+def _column_codes(parts: list[Array]) -> list[Array]:
+    """The codes of one column, part by part."""
+    cuts = np.cumsum([len(part) for part in parts])[:-1]
+    if parts[0].dtype.kind in SORTED_KINDS and all(part.dtype == parts[0].dtype for part in parts):
+        _, found = np.unique(np.concatenate(parts), return_inverse=True)
+    else:
+        known: dict[Any, int] = {}
+        found = np.array([known.setdefault(value, len(known)) for part in parts for value in part.tolist()])
+    return np.split(found.astype(np.float64), cuts)
+
+
+def _refuse_missing(A: Array, what: str) -> None:
+    if A.dtype.kind in "fc":
+        missing = bool(np.isnan(A).any())
+    elif A.dtype.kind in "Mm":
+        missing = bool(np.isnat(A).any())
+    elif A.dtype.kind == "O":
+        missing = any(map(_is_missing, A.flat))
+        for value in A.flat:
+            _refuse_unhashable(value, what)
+    else:
+        missing = False
+    if missing:
+        raise ValueError(f"Input {what} contains NaN or a missing label; every label must be present")
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
+
+
+def _refuse_unhashable(value: Any, what: str) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(f"{what} must hold labels, got a {type(value).__name__} among them") from None
+
+
+def _is_categorical(y: Any) -> bool:
+    return "categor" in str(getattr(y, "dtype", "")).lower()
