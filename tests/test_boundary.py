@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, Moments, center_rows, covariance, eigh, gram
+from prinax import PCA, IncrementalPCA, Moments, Whitener, center_rows, covariance, eigh, gram
 from scipy import sparse
 
 R = np.random.default_rng
@@ -42,7 +42,11 @@ CALLS = {
     "gram": gram,
     "center_rows": center_rows,
     "Moments": streamed,
+    "IncrementalPCA": lambda X: IncrementalPCA(3).partial_fit(VALUES).partial_fit(X).components_,
+    "Whitener.fit": lambda X: Whitener(eps=1.0).fit(X).whitening_matrix_,
+    "Whitener.transform": lambda X: Whitener().fit(VALUES).transform(X),
 }
+NEED_TWO_ROWS = [CALLS[name] for name in ("fit_transform", "covariance", "Moments", "Whitener.fit")]
 every_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 
 
@@ -104,7 +108,7 @@ def test_arrays_with_zero_strides_and_overlapping_windows_are_read_as_they_look(
     windows = as_strided(R(1).standard_normal(60), (20, 6), (8, 8))
     one_row = VALUES[3][None]
     for X in (constant_rows, constant_columns, windows, one_row):
-        if len(X) == 1 and call in (CALLS["fit_transform"], CALLS["covariance"], CALLS["Moments"]):
+        if len(X) == 1 and call in NEED_TWO_ROWS:
             continue
         expected = call(np.array(X, order="C"))
         assert_allclose(call(X), expected, rtol=0, atol=1e-14 * np.abs(expected).max())
@@ -280,20 +284,32 @@ def test_a_failed_call_leaves_the_fitted_attributes_as_they_were(spoil):
     assert_array_equal(model.transform(VALUES), scores)
 
 
-def test_no_method_changes_what_vars_shows():
-    model = PCA(2, scale=True).fit(VALUES)
-    before = dict(vars(model))
-    for method in (
+READERS = {
+    PCA(2, scale=True): [
         "transform",
         "reconstruct",
         "residuals",
         "squared_residuals",
         "score",
+        "score_samples",
         "reconstruction_error",
-    ):
+    ],
+    IncrementalPCA(2): ["transform", "score"],
+    Whitener("pca", 2): ["transform"],
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "methods"), READERS.items(), ids=[type(model).__name__ for model in READERS]
+)
+def test_no_method_changes_what_vars_shows(model, methods):
+    model.fit(VALUES)
+    before = dict(vars(model))
+    for method in methods:
         getattr(model, method)(VALUES)
     model.inverse_transform(np.zeros((1, 2)))
-    model.get_covariance()
+    for method in ("get_covariance", "get_precision", "get_feature_names_out", "freeze", "__sklearn_tags__"):
+        getattr(model, method, str)()
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
 

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import prinax
 import pytest
-from prinax import PCA, InternalError, Moments
+from prinax import PCA, FrozenTransform, IncrementalPCA, InternalError, Moments, Whitener
 
 R = np.random.default_rng
 GOOD = R(0).standard_normal((9, 4))
@@ -42,11 +42,12 @@ ARRAYS = [
 ]
 METHODS = ["transform", "inverse_transform", "reconstruct", "residuals", "squared_residuals"]
 METHODS += ["reconstruction_error", "score", "score_samples"]
+WHITENINGS = ["pca", "zca", "pca-cor", "zca-cor", "cholesky"]
 SOLVERS = ["auto", "covariance_eigh", "gram", "lanczos", "full", "randomized"]
 
 
-def setting(name):
-    return lambda value: PCA(**{name: value}).fit_transform(GOOD)
+def setting(estimator, name):
+    return lambda value: estimator(**{name: value}).fit_transform(GOOD)
 
 
 def spoiled(name):
@@ -61,8 +62,24 @@ def spoiled(name):
             )
         never_panics(lambda _: model.get_covariance(), None)
         never_panics(lambda _: model.get_precision(), None)
+        never_panics(lambda _: model.freeze()(GOOD), None)
 
     return call
+
+
+def spoiled_whitener(name):
+    def call(value):
+        model = Whitener("pca", 2).fit(GOOD)
+        setattr(model, name, value)
+        never_panics(model.transform, GOOD)
+        never_panics(model.inverse_transform, GOOD[:, :2])
+        never_panics(lambda _: model.freeze()(GOOD), None)
+
+    return call
+
+
+def frozen():
+    return PCA(2, scale=True).fit(GOOD).freeze()
 
 
 def never_panics(call, value):
@@ -79,7 +96,11 @@ def never_panics(call, value):
 
 
 NUMBER_CALLS = {
-    **{f"PCA({name}=)": setting(name) for name in PCA().get_params()},
+    **{
+        f"{estimator.__name__}({name}=)": setting(estimator, name)
+        for estimator in (PCA, IncrementalPCA, Whitener)
+        for name in estimator().get_params()
+    },
     "covariance(ddof=)": lambda v: prinax.covariance(GOOD, ddof=v),
     "covariance(center=)": lambda v: prinax.covariance(GOOD, center=v),
     "covariance(sample_weight=)": lambda v: prinax.covariance(GOOD, sample_weight=v),
@@ -95,6 +116,13 @@ NUMBER_CALLS = {
     "from_moments": PCA.from_moments,
     "from_covariance(n_samples=)": lambda v: PCA.from_covariance(np.eye(4), np.zeros(4), v),
     "set_num_threads": prinax.set_num_threads,
+    "IncrementalPCA.merge": lambda v: IncrementalPCA().fit(GOOD).merge(v),
+    "FrozenTransform(matrix=)": lambda v: FrozenTransform(v, np.zeros(4)),
+    "FrozenTransform(mean=)": lambda v: FrozenTransform(np.eye(2), v),
+    "FrozenTransform(scale=)": lambda v: FrozenTransform(np.eye(2), np.zeros(2), v),
+    "FrozenTransform.from_bytes": FrozenTransform.from_bytes,
+    "FrozenTransform.load": FrozenTransform.load,
+    "FrozenTransform.save": lambda v: frozen().save(None if isinstance(v, int) else v),
 }
 ARRAY_CALLS = {
     "covariance": prinax.covariance,
@@ -105,6 +133,19 @@ ARRAY_CALLS = {
     "from_covariance(covariance=)": lambda v: PCA.from_covariance(v, np.zeros(2), 5),
     "from_covariance(mean=)": lambda v: PCA.from_covariance(np.eye(2), v, 5),
     "fit(sample_weight=)": lambda v: PCA().fit(GOOD, sample_weight=v),
+    "frozen(x)": lambda v: frozen()(v),
+    "frozen(x, out=)": lambda v: frozen()(GOOD, out=v),
+    "IncrementalPCA.fit": IncrementalPCA().fit,
+    "IncrementalPCA.partial_fit": lambda v: IncrementalPCA().partial_fit(GOOD).partial_fit(v),
+    "IncrementalPCA.partial_fit, then a read": lambda v: IncrementalPCA().partial_fit(v).components_,
+    "IncrementalPCA.transform": lambda v: IncrementalPCA(2).fit(GOOD).transform(v),
+    "Whitener.fit(sample_weight=)": lambda v: Whitener().fit(GOOD, sample_weight=v),
+    "Whitener.inverse_transform": lambda v: Whitener().fit(GOOD).inverse_transform(v),
+    **{
+        f"Whitener, {method}, {center}": lambda v, m=method, c=center: Whitener(m, center=c).fit_transform(v)
+        for method in WHITENINGS
+        for center in (True, False)
+    },
     **{name: lambda v, name=name: getattr(PCA(2).fit(GOOD), name)(v) for name in METHODS},
     **{
         f"fit_transform, {solver}, {k}": lambda v, s=solver, k=k: PCA(k, svd_solver=s).fit_transform(v)
@@ -114,6 +155,10 @@ ARRAY_CALLS = {
     **{
         f"model with another {name}": spoiled(name)
         for name in ("components_", "mean_", "scale_", "explained_variance_", "noise_variance_")
+    },
+    **{
+        f"whitener with another {name}": spoiled_whitener(name)
+        for name in ("whitening_matrix_", "dewhitening_matrix_", "mean_", "explained_variance_")
     },
 }
 
@@ -132,16 +177,20 @@ def test_odd_arrays_never_panic(call, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_damaged_moments_never_panic(capfd):
+def test_damaged_bytes_never_panic(capfd):
     moments = Moments(4)
     moments.update(GOOD)
-    good = moments.to_bytes()
+    readers = [
+        (moments.to_bytes(), lambda data: Moments.from_bytes(data).covariance()),
+        (frozen().to_bytes(), lambda data: FrozenTransform.from_bytes(data)(GOOD)),
+    ]
     rng = R(1)
-    for _ in range(200):
-        bad = bytearray(good)
-        for place in rng.integers(len(bad), size=rng.integers(1, 4)):
-            bad[place] = rng.integers(256)
-        never_panics(
-            lambda data: Moments.from_bytes(bytes(data)).covariance(), bad[: rng.integers(1, len(bad) + 1)]
-        )
+    for good, read in readers:
+        for length in range(len(good)):
+            never_panics(read, good[:length])
+        for _ in range(200):
+            bad = bytearray(good)
+            for place in rng.integers(len(bad), size=rng.integers(1, 4)):
+                bad[place] = rng.integers(256)
+            never_panics(read, bytes(bad[: rng.integers(1, len(bad) + 1)]))
     assert capfd.readouterr().err == ""
