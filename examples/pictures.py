@@ -49,6 +49,19 @@ def show(
     axes.set_axis_off()
 
 
+def tiles(axes: Axes, images: np.ndarray, columns: int, title: str, *, top: float | None = None) -> None:
+    """Many small square images side by side, one a row of `images`: black -top, grey 0, white top."""
+    side = int(np.sqrt(images.shape[1]))
+    lines = len(images) // columns
+    sheet = np.full((lines, columns, side + 1, side + 1), np.nan)
+    sheet[:, :, 1:, 1:] = images[: lines * columns].reshape(lines, columns, side, side)
+    sheet = sheet.transpose(0, 2, 1, 3).reshape(lines * (side + 1), -1)
+    high = float(np.abs(images).max()) if top is None else top
+    axes.imshow(sheet[1:, 1:], cmap="gray", vmin=-high, vmax=high, interpolation="nearest")
+    axes.set_title(title, loc="left")
+    axes.set_axis_off()
+
+
 def save(figure: Figure, name: str) -> Path:
     """Writes `name`.png into the folder of pictures (PRINAX_PICTURES, else examples/pictures)."""
     FOLDER.mkdir(parents=True, exist_ok=True)

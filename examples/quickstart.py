@@ -18,6 +18,8 @@ import numpy as np
 import panels_2d
 import race
 import scree
+import whitened_patches
+import whitening_filters
 from prinax import PCA
 
 PICTURES = (
@@ -28,6 +30,8 @@ PICTURES = (
     face_from_15_numbers,
     denoise_digit,
     panels_2d,
+    whitened_patches,
+    whitening_filters,
 )
 
 
@@ -70,9 +74,10 @@ def draw() -> None:
 
 def main() -> int:
     try:
-        print("Reading 5,000 MNIST digits and 100 faces", flush=True)
+        print("Reading 5,000 MNIST digits, 100 faces and 20,000 patches of photographs", flush=True)
         data.mnist()
         data.faces()
+        data.photograph_patches()
     except data.DataNotInstalledError as missing:
         print(missing, file=sys.stderr)
         return 1

@@ -19,6 +19,8 @@ PICTURES = [
     "face_from_15_numbers",
     "panels_2d",
     "scree",
+    "whitened_patches",
+    "whitening_filters",
 ]
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import threading
 
 import numpy as np
 import prinax
@@ -76,20 +75,6 @@ def test_a_row_has_the_same_bits_alone_and_in_a_batch(rng, dtype):
     for row, scores in zip(rows, batch, strict=True):
         assert_array_equal(frozen(row), scores)
         assert_array_equal(frozen(row[None]), scores[None])
-
-
-def test_a_large_batch_has_the_same_bits_for_any_number_of_threads(rng):
-    matrix, mean, scale, _ = parts(rng, 60, 20)
-    frozen = FrozenTransform(matrix, mean, scale)
-    rows = rng.standard_normal((5000, 60))
-    found = []
-    for threads in (1, 2, 5):
-        prinax.set_num_threads(threads)
-        found.append(frozen(rows))
-    prinax.set_num_threads(None)
-    assert_array_equal(found[0], found[1])
-    assert_array_equal(found[0], found[2])
-    assert_array_equal(found[0][4711], frozen(rows[4711]))
 
 
 def test_a_column_of_scale_zero_is_left_out(rng):
@@ -249,29 +234,6 @@ def test_pickle_and_copy_keep_every_bit(rng, dtype):
             assert type(twin) is FrozenTransform
             assert_array_equal(twin(rows), frozen(rows))
             assert twin.to_bytes() == frozen.to_bytes()
-
-
-def test_many_threads_get_the_same_bits(rng):
-    matrix, mean, scale, _ = parts(rng, 100, 10)
-    frozen = FrozenTransform(matrix, mean, scale)
-    rows = rng.standard_normal((64, 100))
-    right = frozen(rows)
-    wrong = []
-
-    def hammer(start):
-        out = np.empty(10)
-        for i in range(2000):
-            at = (start + i) % 64
-            same = (frozen(rows[at], out=out) == right[at]).all()
-            if not same or (i % 100 == 0 and not (frozen(rows) == right).all()):
-                wrong.append(at)
-
-    threads = [threading.Thread(target=hammer, args=(7 * t,)) for t in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 def test_rounding_of_both_parts_of_the_mean(rng):
