@@ -14,9 +14,11 @@ import digit_components
 import digit_rebuilt
 import eigenfaces
 import face_from_15_numbers
+import manifolds
 import numpy as np
 import panels_2d
 import race
+import rings
 import scree
 import whitened_patches
 import whitening_filters
@@ -32,6 +34,8 @@ PICTURES = (
     panels_2d,
     whitened_patches,
     whitening_filters,
+    rings,
+    manifolds,
 )
 
 

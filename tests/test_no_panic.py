@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import prinax
 import pytest
-from prinax import PCA, FrozenTransform, IncrementalPCA, InternalError, Moments, Whitener
+from prinax import PCA, FrozenTransform, IncrementalPCA, InternalError, KernelPCA, Moments, Whitener
 
 R = np.random.default_rng
 GOOD = R(0).standard_normal((9, 4))
@@ -95,11 +95,40 @@ def never_panics(call, value):
         prinax.set_num_threads(None)
 
 
+KERNEL_METHODS = ["transform", "inverse_transform", "squared_residuals"]
+
+
+def spoiled_kernel_model(name):
+    """Every method of a kernel model whose fitted attribute was overwritten."""
+
+    def call(value):
+        for kernel in ("rbf", "linear", "precomputed"):
+            X = GOOD @ GOOD.T if kernel == "precomputed" else GOOD
+            model = KernelPCA(2, kernel=kernel, fit_inverse_transform=kernel != "precomputed").fit(X)
+            setattr(model, name, value)
+            for method in KERNEL_METHODS:
+                never_panics(getattr(model, method), GOOD[:, :2] if "inverse" in method else X)
+
+    return call
+
+
 NUMBER_CALLS = {
     **{
         f"{estimator.__name__}({name}=)": setting(estimator, name)
         for estimator in (PCA, IncrementalPCA, Whitener)
         for name in estimator().get_params()
+    },
+    **{
+        f"KernelPCA({name}=)": lambda v, name=name: KernelPCA(
+            **{"kernel": "rbf", "n_components": 2, "fit_inverse_transform": True, name: v}
+        ).fit_transform(GOOD)
+        for name in KernelPCA().get_params()
+    },
+    **{
+        f"kernel_matrix({name}=)": lambda v, name=name: prinax.kernel_matrix(
+            GOOD, **{"kernel": "poly", name: v}
+        )
+        for name in ("kernel", "gamma", "degree", "coef0")
     },
     "covariance(ddof=)": lambda v: prinax.covariance(GOOD, ddof=v),
     "covariance(center=)": lambda v: prinax.covariance(GOOD, center=v),
@@ -125,6 +154,34 @@ NUMBER_CALLS = {
     "FrozenTransform.save": lambda v: frozen().save(None if isinstance(v, int) else v),
 }
 ARRAY_CALLS = {
+    **{
+        f"kernel_matrix, {kernel}": lambda v, kernel=kernel: (
+            prinax.kernel_matrix(v, kernel=kernel, gamma="scale"),
+            prinax.kernel_matrix(GOOD[:, :2], v, kernel=kernel),
+        )
+        for kernel in ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta")
+    },
+    "kernel_matrix, median": lambda v: prinax.kernel_matrix(v, gamma="median"),
+    "center_kernel": prinax.center_kernel,
+    "center_kernel(K_train=)": lambda v: prinax.center_kernel(np.ones((2, 2)), v),
+    **{
+        f"KernelPCA, {kernel}, {solver}, {k}": lambda v, kernel=kernel, solver=solver, k=k: KernelPCA(
+            k, kernel=kernel, eigen_solver=solver, fit_inverse_transform=kernel != "precomputed"
+        ).fit_transform(v)
+        for kernel in ("linear", "rbf", "poly", "cosine", "precomputed")
+        for solver in ("dense", "lanczos", "randomized")
+        for k in (None, 1, 0.5)
+    },
+    **{
+        f"KernelPCA.{name}": lambda v, name=name: getattr(
+            KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(GOOD), name
+        )(v)
+        for name in KERNEL_METHODS
+    },
+    **{
+        f"kernel model with another {name}": spoiled_kernel_model(name)
+        for name in ("eigenvectors_", "eigenvalues_", "X_fit_", "X_transformed_fit_", "dual_coef_")
+    },
     "covariance": prinax.covariance,
     "gram": prinax.gram,
     "eigh": prinax.eigh,

@@ -5,6 +5,7 @@ from ._core import InternalError, __version__
 from ._covariance import Moments, center_rows, covariance, gram
 from ._frozen import FrozenTransform
 from ._incremental_pca import IncrementalPCA
+from ._kernel_pca import KernelPCA
 from ._kernels import center_kernel, kernel_matrix
 from ._linalg import eigh
 from ._pca import PCA
@@ -16,6 +17,7 @@ __all__ = [
     "FrozenTransform",
     "IncrementalPCA",
     "InternalError",
+    "KernelPCA",
     "Moments",
     "NotFittedError",
     "Whitener",

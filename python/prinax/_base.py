@@ -93,7 +93,7 @@ class Estimator:
 
     def _check_fitted(self) -> None:
         if self._fitted_mark not in self.__dict__:
-            raise _not_fitted(
+            raise not_fitted(
                 f"This {type(self).__name__} instance is not fitted yet. "
                 "Call 'fit' with appropriate arguments before using this estimator."
             )
@@ -253,7 +253,7 @@ def sklearn_setting(name: str) -> Any:
 _both_errors: type[NotFittedError] | None = None
 
 
-def _not_fitted(sentence: str) -> NotFittedError:
+def not_fitted(sentence: str) -> NotFittedError:
     """Our error, and scikit-learn's too once scikit-learn is loaded: its tools catch their own class."""
     global _both_errors
     theirs = getattr(modules.get("sklearn.exceptions"), "NotFittedError", None)
@@ -261,7 +261,7 @@ def _not_fitted(sentence: str) -> NotFittedError:
         return NotFittedError(sentence)
     if _both_errors is None:
         # The class cannot be found by name, so a pickled error is made anew where it is loaded.
-        body = {"__module__": __name__, "__reduce__": lambda error: (_not_fitted, error.args)}
+        body = {"__module__": __name__, "__reduce__": lambda error: (not_fitted, error.args)}
         _both_errors = type("NotFittedError", (NotFittedError, theirs), body)
     return _both_errors(sentence)
 

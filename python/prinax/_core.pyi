@@ -31,15 +31,20 @@ __all__ = [
     "components_for",
     "covariance",
     "eigh",
+    "fit_kernel_pca",
     "fit_pca",
     "fit_whitener",
     "get_num_threads",
     "gram",
     "kernel_matrix",
+    "kernel_project",
+    "kernel_squared_residuals",
+    "learn_preimage",
     "model_covariance",
     "model_precision",
     "pca_from_covariance",
     "pca_from_moments",
+    "pre_image",
     "project",
     "project_fast",
     "reconstruct",
@@ -231,6 +236,62 @@ def model_precision(
 def components_for(
     explained_variance: _F64, total_variance: float, ratio: float | None, min_eigenvalue: float | None
 ) -> int: ...
+
+# --- kernel PCA ---------------------------------------------------------------------------------------------
+# Without a kernel, x is the matrix of kernel values: (n, n) in fits, (m, n) for m new rows. A kernel comes
+# with the training rows, of x's dtype. V: eigenvectors.
+
+# column means of the kernel matrix, its mean, V (n, k), eigenvalues.
+_KernelMap: TypeAlias = tuple[_F64, float, _F64, _F64]
+
+# eigenvalues, V (n, k), ratios, scores (n, k) of x's dtype, gamma or None, the same as value and exponent,
+# column means and mean of the kernel matrix; for the linear kernel instead of these the column means of x and
+# the components (k, d); the solver that ran.
+def fit_kernel_pca(
+    x: _Array,
+    kernel: _Kernel | None,
+    n_components: float | None,
+    eigen_solver: str,
+    tol: float,
+    max_iter: int | None,
+    iterated_power: int,
+    remove_zero_eig: bool,
+    seed: int,
+) -> tuple[
+    _F64,
+    _F64,
+    _F64,
+    _Array,
+    float | None,
+    tuple[float, int] | None,
+    _F64 | None,
+    float,
+    tuple[_F64, _Array] | None,
+    str,
+]: ...
+
+# (m, k) (k_t - means) V / sqrt(eigenvalues), 0 for an eigenvalue of 0.
+def kernel_project(
+    x: _Array, training: _Array | None, kernel: _Kernel | None, fitted: _KernelMap
+) -> _Array: ...
+
+# (m,) squared distances to the subspace in feature space. diagonal: k(x, x), where there is no kernel.
+def kernel_squared_residuals(
+    x: _Array,
+    training: _Array | None,
+    kernel: _Kernel | None,
+    fitted: _KernelMap,
+    diagonal: _F64 | None,
+) -> _F64: ...
+
+# (n, d) (K_Z + alpha I)^-1 (x - mean) and the mean (d,). LinAlgError where the matrix is not positive
+# definite.
+def learn_preimage(x: _Array, scores: _Array, kernel: _Kernel | None, alpha: float) -> tuple[_F64, _F64]: ...
+
+# (m, d) rows: kernel values of z with the training scores @ dual + mean.
+def pre_image(
+    z: _Array, training: _Array | None, kernel: _Kernel | None, dual: _Array, mean: _F64
+) -> _Array: ...
 
 # --- whitening ----------------------------------------------------------------------------------------------
 

@@ -90,6 +90,11 @@ def matrix_of_callable(
     return K
 
 
+def diagonal_of_callable(function: Callable[..., Any], X: Array, params: dict[str, Any]) -> Array:
+    """``function(x, x, **params)`` for every row x of X."""
+    return np.array([_value(function(x, x, **params)) for x in X])
+
+
 def _value(value: Any) -> float:
     try:
         return float(value)

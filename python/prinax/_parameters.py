@@ -141,6 +141,37 @@ def streamed_components(name: str, value: Any) -> int | float | str | None:
     return components(name, value)
 
 
+def some_components(name: str, value: Any) -> int | float | str | None:
+    """A number of components from 1 on, a share of the variance or None."""
+    if isinstance(value, str) or (is_integer(value) and value < 1):
+        raise ValueError(
+            f"{name} must be an integer of at least 1, a share of the variance between 0 and 1 or None, got "
+            f"{value!r}"
+        )
+    return components(name, value)
+
+
+def keywords(name: str, value: Any) -> dict[str, Any]:
+    """Arguments by name, or None for none."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a dict of arguments by name or None, got {_shown(value)}")
+    return value
+
+
+def count_or_none(name: str, value: Any) -> int | None:
+    """An integer of at least 1, or None."""
+    return None if value is None else whole(1)(name, value)
+
+
+def jobs(name: str, value: Any) -> int | None:
+    """A number of jobs as joblib has it; prinax's own threads do the work."""
+    if value is None or is_integer(value):
+        return None if value is None else int(value)
+    raise TypeError(f"{name} must be an integer or None, got {_shown(value)}")
+
+
 def batch_rows(name: str, value: Any) -> int | None:
     """Rows of a batch, or None for the default."""
     return None if value is None else whole(1)(name, value)
@@ -188,6 +219,21 @@ INCREMENTAL_PCA: dict[str, Rule] = {
     "forgetting_factor": share,
 }
 
+KERNEL_PCA: dict[str, Rule] = {
+    "n_components": some_components,
+    "kernel_params": keywords,
+    "alpha": non_negative,
+    "fit_inverse_transform": flag,
+    "eigen_solver": one_of("auto", "dense", "lanczos", "randomized", arpack="lanczos"),
+    "tol": non_negative,
+    "max_iter": count_or_none,
+    "iterated_power": whole(0, "auto"),
+    "remove_zero_eig": flag,
+    "random_state": random_state,
+    "copy_X": flag,
+    "n_jobs": jobs,
+}
+
 # The solvers that need no rows.
 ROWLESS_SOLVERS = ("auto", "covariance_eigh", "lanczos")
 
@@ -209,6 +255,12 @@ def components_fit(k: int | float | str | None, n: int, d: int) -> None:
             f"n_components={k} must be between 0 and min(n_samples, n_features)={min(n, d)}: "
             f"X has {n} sample(s) and {d} feature(s)"
         )
+
+
+def components_fit_samples(k: int | float | str | None, n: int) -> None:
+    """Refuses a number of components that this many samples cannot have."""
+    if isinstance(k, int) and k > n:
+        raise ValueError(f"n_components={k} must be at most the number of samples: X has {n}")
 
 
 def components_fit_columns(k: int | float | str | None, d: int) -> None:

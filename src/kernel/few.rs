@@ -8,6 +8,7 @@ use crate::simd::pairs::{Absolute, Form, Product, Square, strip};
 use crate::simd::profile::{Decay, Power, Profile, Sigmoid};
 use crate::simd::{Aligned, Lane, run};
 use pulp::{Simd, WithSimd};
+use std::array::from_fn;
 use std::f64::consts::LOG2_E;
 use std::marker::PhantomData;
 
@@ -102,32 +103,46 @@ impl<T: Lane, F: Form> WithSimd for Few<'_, T, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { x, y, factor, out, .. } = self;
         let (m, d) = (y.rows(), y.cols());
-        for j in 0..m {
-            let row = y.row(j).unwrap_or_default();
-            for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(m)) {
-                out[j] = pair::<F, T, S>(simd, x, row, factor);
+        let row = |j: usize| y.row(j).unwrap_or_default();
+        let factor = T::splat(simd, factor);
+        for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(m)) {
+            let mut j = 0;
+            while j + TOGETHER <= m {
+                sums::<F, T, S, TOGETHER>(simd, x, from_fn(|r| row(j + r)), factor, &mut out[j..]);
+                j += TOGETHER;
+            }
+            while j < m {
+                sums::<F, T, S, 1>(simd, x, [row(j)], factor, &mut out[j..]);
+                j += 1;
             }
         }
     }
 }
 
-/// The sum over the coordinates of x and of y times `factor`.
+/// Reference rows met at a time, each with a sum of its own: enough to hide the latency of an addition.
+const TOGETHER: usize = 4;
+
+/// The sums over the coordinates of x and of each row of y times `factor`.
 #[inline(always)]
-fn pair<F: Form, T: Lane, S: Simd>(simd: S, x: &[T], y: &[T], factor: T) -> T {
-    let factor = T::splat(simd, factor);
-    let ((x, x_tail), (y, y_tail)) = (T::vectors::<S>(x), T::vectors::<S>(y));
-    let mut sums = [T::splat(simd, T::of(0.0)); 4];
-    for (x, y) in x.chunks(4).zip(y.chunks(4)) {
-        for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(y) {
-            *sum = F::add::<T, S>(simd, x, T::vmul(simd, y, factor), *sum);
+fn sums<F: Form, T: Lane, S: Simd, const R: usize>(simd: S, x: &[T], y: [&[T]; R], factor: T::V<S>, out: &mut [T]) {
+    let (x, x_tail) = T::vectors::<S>(x);
+    let lines = y.map(|y| &T::vectors::<S>(y).0[..x.len()]);
+    let mut sums = [T::splat(simd, T::zeroed()); R];
+    for (i, &x) in x.iter().enumerate() {
+        for r in 0..R {
+            sums[r] = F::add::<T, S>(simd, x, T::vmul(simd, lines[r][i], factor), sums[r]);
         }
     }
     if !x_tail.is_empty() {
-        let y = T::vmul(simd, T::partial(simd, y_tail), factor);
-        sums[0] = F::add::<T, S>(simd, T::partial(simd, x_tail), y, sums[0]);
+        let x = T::partial(simd, x_tail);
+        for r in 0..R {
+            let y = T::partial(simd, T::vectors::<S>(y[r]).1);
+            sums[r] = F::add::<T, S>(simd, x, T::vmul(simd, y, factor), sums[r]);
+        }
     }
-    let [a, b, c, d] = sums;
-    T::sum(simd, T::vadd(simd, T::vadd(simd, a, b), T::vadd(simd, c, d)))
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = T::sum(simd, sum);
+    }
 }
 
 /// A profile over values of any number of strips.

@@ -76,11 +76,17 @@ impl Kernel<Rate> {
     /// The gamma of the kernels that have one, as a plain number (0 or infinite where the data are that far from 1).
     #[must_use]
     pub fn gamma(&self) -> Option<f64> {
+        self.rate().map(Rate::value)
+    }
+
+    /// The gamma of the kernels that have one.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
         match self {
             Self::Poly { gamma, .. }
             | Self::Rbf { gamma }
             | Self::Sigmoid { gamma, .. }
-            | Self::Laplacian { gamma } => Some(gamma.value()),
+            | Self::Laplacian { gamma } => Some(*gamma),
             Self::Linear { .. } | Self::Cosine | Self::Delta => None,
         }
     }

@@ -3,7 +3,7 @@
 use super::few::few_rows;
 use super::{Extent, Kernel, Tiles, Units};
 use crate::error::{Error, Result};
-use crate::matrix::{MatrixView, zeros};
+use crate::matrix::{Element, MatrixView, zeros};
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
@@ -64,6 +64,20 @@ pub fn kernel_matrix_into<T: Lane>(
         let extent = Extent::of(x, "X")?;
         square(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     }
+    check_power(kernel, out)
+}
+
+/// The kernel matrix of `x` with itself in `f64`, whatever its own type, into a buffer of n^2 values.
+///
+/// # Errors
+/// As [`kernel_matrix`], and [`Error::Shape`] for a buffer of another length.
+pub fn kernel_matrix_wide<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64], team: &Team) -> Result<()> {
+    let wanted = x.rows().saturating_mul(x.rows());
+    if out.len() != wanted {
+        return Err(Error::Shape { what: "out", found: out.len(), wanted });
+    }
+    let extent = Extent::of(x, "X")?;
+    square(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     check_power(kernel, out)
 }
 

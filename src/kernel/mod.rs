@@ -9,11 +9,13 @@ mod extent;
 mod few;
 mod functions;
 mod matrix;
+mod symmetric;
 mod tiles;
 
 pub use bandwidth::{Gamma, Rate};
 pub use center::{KernelMeans, center_kernel};
 pub use extent::Extent;
 pub use functions::Kernel;
-pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into};
+pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
+pub use symmetric::symmetric_into;
 pub use tiles::{PARTS, Tiles, Units};

@@ -9,6 +9,7 @@ mod errors;
 mod frozen;
 mod jobs;
 mod kernel;
+mod kernel_pca;
 mod linalg;
 mod pca;
 mod whitening;
@@ -28,6 +29,8 @@ mod _core {
 
     #[pymodule_export]
     use super::kernel::{center_kernel, kernel_matrix};
+    #[pymodule_export]
+    use super::kernel_pca::{fit_kernel_pca, kernel_project, kernel_squared_residuals, learn_preimage, pre_image};
     #[pymodule_export]
     use super::linalg::eigh;
     #[pymodule_export]

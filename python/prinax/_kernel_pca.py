@@ -1,0 +1,403 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import _core, _kernels, _parameters, _validation
+from ._base import Transformer, not_fitted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ._kernels import Kernel
+    from ._validation import Array
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed")
+
+# The order of what the core's fit returns; the scores of the training rows come fourth, and are no attribute.
+FITTED = (
+    "eigenvalues_",
+    "eigenvectors_",
+    "explained_variance_ratio_",
+    "_scores",
+    "gamma_",
+    "_rate",
+    "_means",
+    "_grand_mean",
+    "_axes",
+    "solver_",
+)
+
+
+class KernelPCA(Transformer):
+    """Kernel principal component analysis: PCA of the images of the rows in the feature space of a kernel.
+
+    With K the kernel matrix of the n training rows and H = I - 11'/n, the eigenpairs of ``H @ K @ H`` give
+    the principal axes of the images. The scores of the training rows are
+    ``eigenvectors_ * sqrt(eigenvalues_)``; a new row x with the kernel values k_t = k(x, X_fit_) has
+
+        z = (k_t - K.mean(0)) @ eigenvectors_ / sqrt(eigenvalues_),
+
+    and 0 where the eigenvalue is 0. The entry of largest magnitude in each eigenvector is positive.
+
+    There are no principal directions in the space of X, and no exact way back to it: `inverse_transform` is a
+    regression, learned when ``fit_inverse_transform=True``.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=None
+        How many components to keep: that many, of n_samples at most; the fewest whose cumulative
+        `explained_variance_ratio_` is at least that share; or all with an eigenvalue above rounding.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, \
+default="linear"
+        See `kernel_matrix`. A callable gets two rows, and `kernel_params`, and returns a number. For
+        "precomputed" X is the kernel matrix: (n, n) in `fit`, (n_new, n) afterwards.
+    gamma : float, "scale", "median" or None, default=None
+        See `kernel_matrix`; what it became is ``gamma_``.
+    degree : float, default=3
+    coef0 : float, default=1
+    kernel_params : dict or None, default=None
+        Passed to a callable kernel by name.
+    alpha : float, default=1.0
+        Ridge penalty of the regression behind `inverse_transform`.
+    fit_inverse_transform : bool, default=False
+        Learn `inverse_transform`. Not with "precomputed".
+    eigen_solver : {"auto", "dense", "lanczos", "arpack", "randomized"}, default="auto"
+        "dense" computes all eigenpairs, "lanczos" (also called "arpack") the leading ones to the residual
+        `tol`, "randomized" approximates them. None of the last two forms the centred matrix. "auto" takes
+        "lanczos" where few components are wanted, else "dense".
+    tol : float, default=0
+        Relative residual of "lanczos"; 0 means 1e-12 for float64 and 1e-7 for float32 data.
+    max_iter : int or None, default=None
+        Products with a block of four vectors after which "lanczos" gives up.
+    iterated_power : int or "auto", default="auto"
+        Power iterations of "randomized".
+    remove_zero_eig : bool, default=False
+        Leave out components with eigenvalue 0; None for n_components always does.
+    random_state : int, RandomState, Generator or None, default=None
+        Start of "lanczos" and "randomized". None is a fixed seed: every fit repeats bit for bit.
+    copy_X : bool, default=True
+        False keeps the caller's array as ``X_fit_`` instead of a copy: whoever changes it changes the model.
+    n_jobs : int or None, default=None
+        Accepted for scikit-learn; `set_num_threads` sets the number of threads.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the centred kernel matrix, descending, 0 for a direction that is dead; float64.
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+        Orthonormal columns, float64.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        ``eigenvalues_`` over the trace of the centred kernel matrix.
+    gamma_ : float or None
+        The number that `gamma` became; None for kernels that have none.
+    solver_ : str
+        The solver that ran.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training rows. Not there for a precomputed kernel, whose matrix is not needed any more.
+    X_transformed_fit_ : ndarray of shape (n_samples, n_components)
+        Scores of the training rows, when ``fit_inverse_transform=True``.
+    dual_coef_ : ndarray of shape (n_samples, n_features)
+        Coefficients of the way back, when ``fit_inverse_transform=True``.
+    n_features_in_ : int
+        Columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X was a data frame with string names.
+
+    References
+    ----------
+    Schoelkopf, B., Smola, A. and Mueller, K.-R. (1998). Nonlinear component analysis as a kernel eigenvalue
+    problem. Neural Computation 10(5). https://doi.org/10.1162/089976698300017467
+
+    Bakir, G. H., Weston, J. and Schoelkopf, B. (2004). Learning to find pre-images. NIPS 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prinax import KernelPCA
+    >>> angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> Z = KernelPCA(n_components=1, kernel="rbf", gamma=0.5).fit_transform(np.vstack([ring, 4 * ring]))
+    >>> bool((Z[:40] > 0.1).all() and (Z[40:] < 0.1).all())  # one number tells the rings apart
+    True
+    """
+
+    _fitted_mark: ClassVar[str] = "eigenvalues_"
+
+    eigenvalues_: Array
+    eigenvectors_: Array
+    explained_variance_ratio_: Array
+    gamma_: float | None
+    solver_: str
+    X_fit_: Array
+    X_transformed_fit_: Array
+    dual_coef_: Array
+    feature_names_in_: Array
+    _kernel: Kernel
+    _rate: tuple[float, int] | None
+    _means: Array | None
+    _grand_mean: float
+    _axes: tuple[Array, Array] | None
+    _preimage_mean: Array
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        iterated_power: int | str = "auto",
+        remove_zero_eig: bool = False,
+        random_state: Any = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+
+    # --- fits -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model to the rows of X. A call that fails leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) for "precomputed"
+            Finite numbers in any order and strides; never changed. A matrix must be symmetric to rounding.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A parameter out of range, a shape that does not fit, NaN or infinity, a matrix that is not
+            symmetric, a negative eigenvalue among those asked for.
+        TypeError
+            A parameter or an X of the wrong type.
+        MemoryError
+            There is no room for the n x n matrix; said before it is made.
+        numpy.linalg.LinAlgError
+            "lanczos" did not reach `tol`, or the regression behind `inverse_transform` needs a larger alpha.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit the model to X and return the scores of X, ``eigenvectors_ * sqrt(eigenvalues_)``.
+
+        Equal to ``fit(X).transform(X)`` to rounding, at half its cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) for "precomputed"
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            A data frame after `set_output`.
+        """
+        return self._wrap(self._fit(X), X)
+
+    def _fit(self, X: Any) -> Array:
+        """Fits and returns the scores of X."""
+        by = type(self).__name__
+        p = _parameters.checked(self, _parameters.KERNEL_PCA)
+        kernel = _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=KERNELS)
+        if p["fit_inverse_transform"] and kernel.name == "precomputed":
+            raise ValueError(
+                "Cannot fit_inverse_transform with a precomputed kernel: there are no rows to come back to"
+            )
+        names = _validation.column_names(X)
+        A = _validation.matrix(X, by)
+        _parameters.components_fit_samples(p["n_components"], len(A))
+        given = A
+        if kernel.function is not None:
+            given = _kernels.matrix_of_callable(kernel.function, A, None, p["kernel_params"])
+        fit = _core.fit_kernel_pca(
+            given,
+            kernel.spec,
+            p["n_components"],
+            p["eigen_solver"],
+            p["tol"],
+            p["max_iter"],
+            p["iterated_power"],
+            p["remove_zero_eig"],
+            _parameters.seed(p["random_state"]),
+        )
+        state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
+        scores: Array = state.pop("_scores")
+        state.update(_kernel=kernel, n_features_in_=A.shape[1])
+        if names is not None:
+            state["feature_names_in_"] = names
+        if kernel.name != "precomputed":
+            state["X_fit_"] = np.array(A, order="C") if p["copy_X"] else A
+        if p["fit_inverse_transform"]:
+            Z = scores
+            if kernel.function is not None:
+                Z = _kernels.matrix_of_callable(kernel.function, scores, None, p["kernel_params"])
+            dual, mean = _core.learn_preimage(A, Z, _settled(kernel, state["_rate"]), p["alpha"])
+            state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
+        self._set_fitted(state)
+        return scores
+
+    # --- the fitted map -------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            For "precomputed" the kernel values with the training rows, of shape (n_rows, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            C order; float32 for float32 X, else float64. A data frame after `set_output`.
+
+        Raises
+        ------
+        ValueError
+            X has another width or other names than in `fit`, or holds NaN or infinity.
+        NotFittedError
+            `fit` has not been called.
+        """
+        A = self._read(X)
+        if self._axes is not None:
+            return self._wrap(_core.project(A, *self._axes, None, None), X)
+        x, training, spec = self._new_rows(A)
+        Z = _core.kernel_project(x, training, spec, self._fitted_arrays())
+        return self._wrap(Z.astype(A.dtype, copy=False), X)
+
+    def squared_residuals(self, X: Any, diagonal: Any = None) -> Array:
+        """Squared distance, in feature space, of each row's image to the subspace of the components.
+
+        ``k(x, x) - 2 * k_t.mean() + K.mean() - |z|**2``, exact, and 0 where it would be negative.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            As for `transform`.
+        diagonal : array-like of shape (n_rows,) or None, default=None
+            k(x, x) of each row: needed for "precomputed", where X does not tell.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            float64, never negative.
+        """
+        A = self._read(X)
+        by = f"{type(self).__name__}.squared_residuals"
+        if self._kernel.name == "precomputed":
+            if diagonal is None:
+                raise ValueError("diagonal, the values k(x, x), must be given for a precomputed kernel")
+            diagonal = _validation.vector(diagonal, len(A), by, "diagonal")
+        elif diagonal is not None:
+            raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self.kernel!r:.60}")
+        if self._axes is not None:
+            return _core.squared_residuals(A, *self._axes, None)
+        if self._kernel.function is not None:
+            params = self.kernel_params or {}
+            diagonal = _kernels.diagonal_of_callable(self._kernel.function, A, params)
+        return _core.kernel_squared_residuals(*self._new_rows(A), self._fitted_arrays(), diagonal)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Approximate pre-images: rows whose scores are near X, by ridge regression on the training rows.
+
+        ``k(X, X_transformed_fit_) @ dual_coef_ + mean`` with
+        ``dual_coef_ = solve(K_Z + alpha * I, X_fit_ - mean)``, K_Z the kernel matrix of the training scores.
+        A point of the feature space has in general no row that maps to it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+
+        Raises
+        ------
+        NotFittedError
+            The model was not fitted with ``fit_inverse_transform=True``.
+        """
+        self._check_fitted()
+        if "dual_coef_" not in self.__dict__:
+            raise not_fitted(
+                f"This {type(self).__name__} has no inverse_transform: a point of the feature space has no "
+                "exact pre-image. Set fit_inverse_transform=True before fit to learn an approximate one."
+            )
+        by, k = f"{type(self).__name__}.inverse_transform", self._n_features_out
+        Z = _validation.matrix(X, by, cols=min(k, 1))
+        _validation.same_width(Z, k, by)
+        fitted = _validation.matrix(self.X_transformed_fit_, by, "X_transformed_fit_", cols=0)
+        dual = _validation.matrix(self.dual_coef_, by, "dual_coef_").astype(np.float64, copy=False)
+        back = _core.pre_image(*self._values(Z, fitted), dual, self._preimage_mean)
+        return back.astype(Z.dtype, copy=False)
+
+    def _new_rows(self, A: Array) -> tuple[Array, Array | None, Any]:
+        """New rows, training rows and kernel; or the kernel values, and None."""
+        if self._kernel.name == "precomputed":
+            return A, None, None
+        return self._values(A, _validation.matrix(self.X_fit_, type(self).__name__, "X_fit_"))
+
+    def _values(self, A: Array, fitted: Array) -> tuple[Array, Array | None, Any]:
+        """The two sets of rows and the kernel; of a callable its values, and None."""
+        x, training = _kernels.same_dtype(A, fitted)
+        if self._kernel.function is not None:
+            params = self.kernel_params or {}
+            return _kernels.matrix_of_callable(self._kernel.function, x, training, params), None, None
+        return x, training, _settled(self._kernel, self._rate)
+
+    def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:
+        vectors, values = self.eigenvectors_, self.eigenvalues_
+        # Edited arrays are honoured, once they are what the core reads.
+        if not _is_double(vectors):
+            vectors = _validation.matrix(vectors, type(self).__name__, "eigenvectors_", cols=0).astype(float)
+        if not _is_double(values) or values.ndim != 1 or not values.flags.c_contiguous:
+            values = _validation.vector(values, self._n_features_out, type(self).__name__, "eigenvalues_")
+        return self._means, self._grand_mean, vectors, values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _is_double(values: Any) -> bool:
+    return type(values) is np.ndarray and values.dtype.type is np.float64 and values.flags.aligned
+
+
+def _settled(kernel: Kernel, rate: tuple[float, int] | None) -> Any:
+    """The kernel as the core takes it, gamma being what the fit made of it."""
+    return None if kernel.spec is None else (kernel.name, rate, kernel.degree, kernel.coef0)

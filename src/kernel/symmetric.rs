@@ -1,0 +1,76 @@
+//! A matrix given as a kernel: symmetric to rounding, or refused by the pair of entries that is not.
+
+use crate::error::{Error, Result};
+use crate::matrix::{Element, MatrixView};
+
+/// Largest difference between K_ij and K_ji, in units of eps max|K|, that passes for rounding: that of an inner product
+/// of a few hundred thousand terms.
+const ASYMMETRY: f64 = 1e3;
+
+/// Rows and columns of a square in which a matrix is compared with its transpose: both stay in the first cache.
+const SQUARE: usize = 32;
+
+/// The mean of both halves of the n x n matrix `k`, called `what` in errors, written to `out`: exactly symmetric.
+///
+/// # Errors
+/// [`Error::Value`] when `k` is not square, or not symmetric to rounding; [`Error::NotFinite`]; [`Error::Shape`] when
+/// `out` does not hold n^2 values.
+pub fn symmetric_into<T: Element>(k: MatrixView<T>, what: &'static str, out: &mut [f64]) -> Result<()> {
+    k.check_finite(what)?;
+    let n = k.rows();
+    if k.cols() != n {
+        return Err(Error::value(what, format!("shape ({n}, {})", k.cols()), "a square matrix"));
+    }
+    if out.len() != n * n {
+        return Err(Error::Shape { what: "out", found: out.len(), wanted: n * n });
+    }
+    let (mut largest, mut worst) = (0.0f64, (0.0, 0, 0));
+    for rows in (0..n).step_by(SQUARE) {
+        for cols in (0..=rows).step_by(SQUARE) {
+            for i in rows..n.min(rows + SQUARE) {
+                for j in cols..(cols + SQUARE).min(i + 1) {
+                    let (a, b) = (k.at(i, j), k.at(j, i));
+                    largest = largest.max(a.abs()).max(b.abs());
+                    if (a - b).abs() > worst.0 {
+                        worst = ((a - b).abs(), i, j);
+                    }
+                    let mean = 0.5 * a + 0.5 * b;
+                    out[i * n + j] = mean;
+                    out[j * n + i] = mean;
+                }
+            }
+        }
+    }
+    let (apart, i, j) = worst;
+    if apart > ASYMMETRY * T::EPSILON * largest {
+        let found = format!("entry ({i}, {j}) = {} and entry ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
+        return Err(Error::value(what, found, "symmetric"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_is_evened_out_and_more_is_refused() {
+        let mut out = [0.0; 4];
+        let nearly = [2.0, 1.0, 1.0 + 4.0 * f64::EPSILON, 3.0];
+        symmetric_into(MatrixView::new(&nearly, 2, 2).unwrap(), "X", &mut out).unwrap();
+        assert_eq!(out, [2.0, 1.0 + 2.0 * f64::EPSILON, 1.0 + 2.0 * f64::EPSILON, 3.0]);
+        let crooked = [2.0, 1.0, 0.5, 2.0];
+        let sentence = symmetric_into(MatrixView::new(&crooked, 2, 2).unwrap(), "X", &mut out).unwrap_err().to_string();
+        assert_eq!(sentence, "X must be symmetric, got entry (1, 0) = 0.5 and entry (0, 1) = 1");
+        assert!(symmetric_into(MatrixView::new(&crooked, 1, 4).unwrap(), "X", &mut out).is_err());
+    }
+
+    #[test]
+    fn every_entry_has_its_place() {
+        let n = 70;
+        let k: Vec<f64> = (0..n * n).map(|at| ((at / n) * (at % n)) as f64).collect();
+        let mut out = vec![0.0; n * n];
+        symmetric_into(MatrixView::new(&k, n, n).unwrap(), "X", &mut out).unwrap();
+        assert_eq!(out, k);
+    }
+}

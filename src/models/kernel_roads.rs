@@ -1,0 +1,203 @@
+//! The roads to the eigenpairs of a centred kernel matrix: all of them densely, or the leading ones by products with the
+//! matrix as it is, the centring being applied to the vectors.
+
+use super::kernel_pca::{KernelPcaOptions, KernelSolver};
+use super::n_components::Components;
+use crate::error::{Error, Result};
+use crate::hsic::Sample;
+use crate::kernel::{Kernel, KernelMeans, center_kernel, kernel_matrix_wide, symmetric_into};
+use crate::linalg::{
+    CenteredKernel, Dense, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos,
+    leading_pays, randomized,
+};
+use crate::matrix::{Element, MatrixView, zeros};
+use crate::memory;
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// Eigenvalues, descending, with their vectors as columns.
+pub(super) type Pairs = Eigen;
+
+/// Eigenpairs of K~ and what a model needs beside them.
+pub(super) struct Solved {
+    pub(super) pairs: Pairs,
+    /// Trace of K~.
+    pub(super) total: f64,
+    /// Eigenvalues up to here are rounding.
+    pub(super) noise: f64,
+    pub(super) means: Vec<f64>,
+    pub(super) grand: f64,
+    pub(super) kernel: Option<Kernel>,
+    pub(super) solver: KernelSolver,
+}
+
+/// Matrices of the size of K that the dense road takes beside it.
+const DENSE_SCRATCH: u128 = 4;
+/// A mean of K this many times its spread is subtracted before any product: H removes it anyway, and its rounding would
+/// hide the spread.
+const OFFSET: f64 = 16.0;
+/// Pairs that a share of the variance is first looked for among; doubled until they suffice.
+const FIRST_PAIRS: usize = 8;
+/// Random vectors of the randomised road beyond the pairs asked for.
+const OVERSAMPLES: usize = 10;
+/// Vectors of a product of the iterative road.
+const BLOCK: usize = 4;
+/// Rows that a thread shifts at a time.
+const ROWS: usize = 64;
+/// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
+const ROUNDING: f64 = 4.0;
+
+pub(super) fn solve<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions, team: &Team) -> Result<Solved> {
+    let n = sample.len();
+    let what = "the kernel matrix";
+    let known = options.components.known(n);
+    let dense = match options.solver {
+        KernelSolver::Dense => true,
+        KernelSolver::Auto => !leading_pays(known.unwrap_or(FIRST_PAIRS), n),
+        _ => false,
+    };
+    let matrices = if dense { 1 + DENSE_SCRATCH } else { 1 };
+    memory::check_bytes(matrices * (n as u128).pow(2) * size_of::<f64>() as u128, what)?;
+    let mut k = zeros::<f64>(n.saturating_mul(n), what)?;
+    let (kernel, terms, eps) = match *sample {
+        Sample::Rows(x, kernel) => {
+            let kernel = kernel.resolve(x, "X", team)?;
+            kernel_matrix_wide(x, &kernel, &mut k, team)?;
+            (Some(kernel), x.cols(), f64::EPSILON)
+        }
+        Sample::Precomputed(matrix) => {
+            symmetric_into(matrix, "X", &mut k)?;
+            (None, 1, T::EPSILON)
+        }
+    };
+    let means = KernelMeans::of(MatrixView::new(&k, n, n)?, what, team).map_err(beyond_range)?;
+    let grand = means.grand();
+    let diagonal = || k.iter().step_by(n + 1);
+    let total: f64 = diagonal().map(|kii| kii - grand).sum();
+    let size = diagonal().fold(0.0f64, |m, kii| m.max(kii.abs()));
+    let rounding = (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size;
+    if grand.abs() * n as f64 > OFFSET * total.abs() {
+        shift(&mut k, n, grand, team);
+    }
+    let mut problem = Problem { matrix: k, n, total, options, tol: tolerance::<T>(options.tol) };
+    let (pairs, solver) = problem.solve(dense, known, team)?;
+    let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
+    let noise = rounding + n as f64 * f64::EPSILON * largest;
+    Ok(Solved { pairs, total, noise, means: means.columns(), grand, kernel, solver })
+}
+
+/// Default relative residual of the iterative road: the dense road's own accuracy, or beyond that of the data.
+fn tolerance<T: Element>(tol: f64) -> f64 {
+    match (tol > 0.0, T::DOUBLE) {
+        (true, _) => tol,
+        (false, true) => 1e-12,
+        (false, false) => 1e-7,
+    }
+}
+
+fn beyond_range(error: Error) -> Error {
+    match error {
+        Error::NotFinite { .. } => {
+            let found = "values beyond the range of float64";
+            Error::value("kernel", found, "finite on these data: scale them, or lower gamma or degree")
+        }
+        other => other,
+    }
+}
+
+/// K - constant, in place.
+fn shift(k: &mut [f64], n: usize, constant: f64, team: &Team) {
+    team.map(k.chunks_mut(ROWS * n).collect(), |rows: &mut [f64]| rows.iter_mut().for_each(|k| *k -= constant));
+}
+
+/// The uncentred matrix (or one that differs by a constant) and what is asked of it.
+struct Problem<'a> {
+    matrix: Vec<f64>,
+    n: usize,
+    total: f64,
+    options: &'a KernelPcaOptions,
+    tol: f64,
+}
+
+impl Problem<'_> {
+    /// The pairs asked for and the road that found them.
+    fn solve(&mut self, dense: bool, known: Option<usize>, team: &Team) -> Result<(Pairs, KernelSolver)> {
+        if !dense {
+            let matrix = DMatrix::from_vec(self.n, self.n, std::mem::take(&mut self.matrix));
+            let solver = match self.options.solver {
+                KernelSolver::Randomized => KernelSolver::Randomized,
+                _ => KernelSolver::Lanczos,
+            };
+            if let Some(pairs) = self.iterate(&matrix, solver, known, team)? {
+                return Ok((pairs, solver));
+            }
+            self.matrix = matrix.data.into();
+        }
+        center_kernel(&mut self.matrix, self.n, team)?;
+        let centred = DMatrix::from_vec(self.n, self.n, std::mem::take(&mut self.matrix));
+        let pairs = eigh_leading(&centred, known.unwrap_or(self.n), team)?;
+        let k = known.unwrap_or_else(|| self.reached(&pairs).unwrap_or(self.n));
+        Ok((truncated(pairs, k), KernelSolver::Dense))
+    }
+
+    /// The leading pairs by products; `None` where the dense road is the shorter one.
+    fn iterate(
+        &self,
+        matrix: &DMatrix<f64>,
+        solver: KernelSolver,
+        known: Option<usize>,
+        team: &Team,
+    ) -> Result<Option<Pairs>> {
+        if let Some(k) = known {
+            return self.leading(matrix, solver, k, team);
+        }
+        let mut k = FIRST_PAIRS.min(self.n);
+        loop {
+            let Some(pairs) = self.leading(matrix, solver, k, team)? else { return Ok(None) };
+            if let Some(reached) = self.reached(&pairs) {
+                return Ok(Some(truncated(pairs, reached)));
+            }
+            k *= 2;
+            let pays = leading_pays(k, self.n) || self.options.solver != KernelSolver::Auto;
+            if !pays || 2 * k > self.n {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn leading(&self, matrix: &DMatrix<f64>, solver: KernelSolver, k: usize, team: &Team) -> Result<Option<Pairs>> {
+        let (dense, options) = (Dense(matrix), self.options);
+        let operator = CenteredKernel(&dense);
+        if solver == KernelSolver::Randomized {
+            let iterations = options.iterations.unwrap_or_else(|| RandomizedOptions::default_iterations(k, self.n));
+            let asked = RandomizedOptions { oversamples: OVERSAMPLES, iterations, seed: options.seed };
+            return randomized(&operator, k, &asked, team).map(Some);
+        }
+        // Beyond n / 2 products the dense road is cheaper; a user who asked for this road gets it whatever it costs.
+        let budget = if options.solver == KernelSolver::Auto { Some(self.n / 2) } else { None };
+        let max_products = options.rounds.map(|rounds| rounds.saturating_mul(BLOCK)).or(budget);
+        let asked = LanczosOptions { tol: self.tol, seed: options.seed, max_products };
+        let found = lanczos(&operator, k, &asked, team)?;
+        match (found, options.rounds) {
+            (None, Some(rounds)) if rounds.saturating_mul(BLOCK) < self.n => {
+                let detail = format!("max_iter={rounds} iterations did not bring the residuals below tol");
+                Err(Error::NoConvergence { what: "lanczos", detail })
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// The number of pairs that reach the share asked for.
+    fn reached(&self, pairs: &Pairs) -> Option<usize> {
+        let Components::Ratio(share) = self.options.components else { return Some(pairs.values.len()) };
+        components_reaching(share, &pairs.values, self.total.max(0.0))
+    }
+}
+
+fn truncated(pairs: Pairs, k: usize) -> Pairs {
+    let Eigen { mut values, vectors } = pairs;
+    values.truncate(k);
+    let k = values.len();
+    Eigen { values, vectors: vectors.resize_horizontally(k, 0.0) }
+}

@@ -1,0 +1,253 @@
+//! Fits of kernel principal component analysis, and its fitted map.
+
+use super::arrays::{Matrix, columns_as_rows, filled, vector, view, with_view};
+use super::jobs::compute;
+use super::kernel::cost;
+use crate::error::Error;
+use crate::hsic::Sample;
+use crate::kernel::{Gamma, Kernel, Rate};
+use crate::matrix::MatrixView;
+use crate::models::{
+    Components, KernelMap, KernelPca, KernelPcaOptions, KernelSolver, Mapping, NewRows, Preimage, pre_images,
+};
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::{intern, prelude::*};
+
+type Vector<'py> = PyReadonlyArray1<'py, f64>;
+type Array<'py> = Bound<'py, PyAny>;
+type Fit<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Array<'py>,
+    Bound<'py, PyArray1<f64>>,
+    Array<'py>,
+    Option<f64>,
+    Option<(f64, i32)>,
+    Option<Bound<'py, PyArray1<f64>>>,
+    f64,
+    Option<(Bound<'py, PyArray1<f64>>, Array<'py>)>,
+    &'static str,
+);
+
+impl<'py> FromPyObject<'_, 'py> for KernelSolver {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let name: String = value.extract()?;
+        Self::from_name(&name).ok_or_else(|| Error::value("eigen_solver", format!("'{name}'"), "a known solver").into())
+    }
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (x, kernel, n_components, eigen_solver, tol, max_iter, iterated_power, remove_zero_eig, seed))]
+pub(super) fn fit_kernel_pca<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    kernel: Option<Kernel<Gamma>>,
+    n_components: Components,
+    eigen_solver: KernelSolver,
+    tol: f64,
+    max_iter: Option<usize>,
+    iterated_power: i64,
+    remove_zero_eig: bool,
+    seed: u64,
+) -> PyResult<Fit<'py>> {
+    let options = KernelPcaOptions {
+        components: n_components,
+        solver: eigen_solver,
+        tol,
+        rounds: max_iter,
+        iterations: usize::try_from(iterated_power).ok(),
+        seed,
+        living_only: remove_zero_eig,
+    };
+    let n = x.shape().0 as f64;
+    let fit = with_view!(&x, rows => {
+        let sample = kernel.map_or(Sample::Precomputed(rows), |kernel| Sample::Rows(rows, kernel));
+        compute(py, n * n * (n + x.shape().1 as f64), |team| KernelPca::fit(&sample, &options, team))
+    })?;
+    let gamma = fit.kernel.and_then(|kernel| kernel.gamma());
+    let settled = fit.kernel.and_then(|kernel| kernel.rate()).map(Rate::parts);
+    let single = x.is_single();
+    let (means, grand, axes) = match fit.map {
+        Mapping::Kernel { means, grand } => (Some(vector(py, means)), grand, None),
+        Mapping::Linear { mean, components } => {
+            (None, 0.0, Some((vector(py, mean), columns_as_rows(py, components, single)?)))
+        }
+    };
+    Ok((
+        vector(py, fit.eigenvalues),
+        columns(py, fit.eigenvectors, false)?,
+        vector(py, fit.ratio),
+        as_stored(py, &fit.scores, single)?,
+        gamma,
+        settled,
+        means,
+        grand,
+        axes,
+        fit.solver.name(),
+    ))
+}
+
+/// A matrix with its columns as columns: the transpose of the C-ordered array of them.
+fn columns(py: Python<'_>, x: DMatrix<f64>, single: bool) -> PyResult<Bound<'_, PyAny>> {
+    columns_as_rows(py, x, single)?.getattr(intern!(py, "T"))
+}
+
+/// A matrix as a C-ordered array of its own shape, rounded to float32 for `single`.
+fn as_stored<'py>(py: Python<'py>, x: &DMatrix<f64>, single: bool) -> PyResult<Bound<'py, PyAny>> {
+    columns_as_rows(py, x.transpose(), single)
+}
+
+/// Kernel values of new rows: those of a kernel with the training rows, or, without a kernel, the matrix given.
+fn new_rows<'a, T: Lane>(
+    x: MatrixView<'a, T>,
+    training: Option<MatrixView<'a, T>>,
+    kernel: Option<&'a Kernel>,
+) -> NewRows<'a, T> {
+    match (training, kernel) {
+        (Some(training), Some(kernel)) => NewRows::Rows(x, training, kernel),
+        _ => NewRows::Values(x),
+    }
+}
+
+/// A kernel of a fit: every parameter is a number by now.
+fn settled<T: Lane>(kernel: Option<Kernel<Gamma>>, x: MatrixView<T>) -> crate::error::Result<Option<Kernel>> {
+    kernel.map(|kernel| kernel.resolve(x, "X", &Team::solo())).transpose()
+}
+
+/// Binds `$x` and `$training` to the views of two matrices of one dtype.
+macro_rules! with_both {
+    (($left:expr, $right:expr), ($x:ident, $training:ident) => $body:expr) => {
+        match ($left, $right) {
+            (Matrix::F32(x), None) => {
+                let ($x, $training) = (view(x)?, None);
+                $body
+            }
+            (Matrix::F64(x), None) => {
+                let ($x, $training) = (view(x)?, None);
+                $body
+            }
+            (Matrix::F32(x), Some(Matrix::F32(y))) => {
+                let ($x, $training) = (view(x)?, Some(view(y)?));
+                $body
+            }
+            (Matrix::F64(x), Some(Matrix::F64(y))) => {
+                let ($x, $training) = (view(x)?, Some(view(y)?));
+                $body
+            }
+            _ => Err(PyTypeError::new_err("x and the training rows must have one dtype")),
+        }
+    };
+}
+
+/// The fitted arrays of a kernel map.
+struct Fitted<'py> {
+    means: Vector<'py>,
+    grand: f64,
+    vectors: PyReadonlyArray2<'py, f64>,
+    eigenvalues: Vector<'py>,
+    roots: Vec<f64>,
+}
+
+type FittedArrays<'py> = (Vector<'py>, f64, PyReadonlyArray2<'py, f64>, Vector<'py>);
+
+impl<'py> Fitted<'py> {
+    fn new((means, grand, vectors, eigenvalues): FittedArrays<'py>) -> PyResult<Self> {
+        let roots = eigenvalues.as_slice()?.iter().map(|v| v.max(0.0).sqrt()).collect();
+        Ok(Self { means, grand, vectors, eigenvalues, roots })
+    }
+
+    fn map(&self) -> PyResult<KernelMap<'_>> {
+        let deviations = [self.eigenvalues.as_slice()?, &self.roots[..]];
+        Ok(KernelMap::new(self.means.as_slice()?, self.grand, view(&self.vectors)?.transpose(), deviations)?)
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (x, training, kernel, fitted))]
+pub(super) fn kernel_project<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    training: Option<Matrix<'py>>,
+    kernel: Option<Kernel<Gamma>>,
+    fitted: FittedArrays<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fitted = Fitted::new(fitted)?;
+    let map = fitted.map()?;
+    let ((m, d), n, k) = (x.shape(), fitted.means.len(), map.k());
+    with_both!((&x, &training), (x, training) => {
+        let kernel = settled(kernel, x)?;
+        let rows = new_rows(x, training, kernel.as_ref());
+        let flops = cost(m, n, if training.is_some() { d + k } else { k });
+        Ok(filled(py, [m, k], |out| compute(py, flops, |team| map.project(rows, out, team)))?.into_any())
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (x, training, kernel, fitted, diagonal))]
+pub(super) fn kernel_squared_residuals<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    training: Option<Matrix<'py>>,
+    kernel: Option<Kernel<Gamma>>,
+    fitted: FittedArrays<'py>,
+    diagonal: Option<Vector<'py>>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let fitted = Fitted::new(fitted)?;
+    let map = fitted.map()?;
+    let (m, d) = x.shape();
+    let diagonal = diagonal.as_ref().map(|d| d.as_slice()).transpose()?;
+    let flops = cost(m, fitted.means.len(), if training.is_some() { d } else { 0 } + map.k());
+    let squares = with_both!((&x, &training), (x, training) => {
+        let kernel = settled(kernel, x)?;
+        let rows = new_rows(x, training, kernel.as_ref());
+        compute(py, flops, |team| map.squared_residuals(rows, diagonal, team))
+    })?;
+    Ok(vector(py, squares))
+}
+
+#[pyfunction]
+#[pyo3(signature = (x, scores, kernel, alpha))]
+pub(super) fn learn_preimage<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    scores: Matrix<'py>,
+    kernel: Option<Kernel<Gamma>>,
+    alpha: f64,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>)> {
+    let (n, d) = x.shape();
+    let flops = (n as f64).powi(2) * (n as f64 + 2.0 * d as f64);
+    let scores = Some(scores);
+    let way: Preimage = with_both!((&x, &scores), (x, scores) => {
+        let Some(scores) = scores else { return Err(PyTypeError::new_err("scores are missing")) };
+        let sample = kernel.map_or(Sample::Precomputed(scores), |kernel| Sample::Rows(scores, kernel));
+        compute(py, flops, |team| Preimage::learn(x, &sample, alpha, team))
+    })?;
+    Ok((columns(py, way.dual, false)?, vector(py, way.mean)))
+}
+
+#[pyfunction]
+#[pyo3(signature = (z, training, kernel, dual, mean))]
+pub(super) fn pre_image<'py>(
+    py: Python<'py>,
+    z: Matrix<'py>,
+    training: Option<Matrix<'py>>,
+    kernel: Option<Kernel<Gamma>>,
+    dual: PyReadonlyArray2<'py, f64>,
+    mean: Vector<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ((m, k), [n, d]) = (z.shape(), [dual.shape()[0], dual.shape()[1]]);
+    let (dual, mean) = (view(&dual)?.transpose(), mean.as_slice()?);
+    let flops = cost(m, n, if training.is_some() { k } else { 0 } + d);
+    with_both!((&z, &training), (z, training) => {
+        let kernel = settled(kernel, z)?;
+        let rows = new_rows(z, training, kernel.as_ref());
+        let work = |out: &mut [_]| compute(py, flops, |team| pre_images(rows, (dual, mean), out, team));
+        Ok(filled(py, [m, d], work)?.into_any())
+    })
+}
