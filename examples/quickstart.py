@@ -14,12 +14,15 @@ import digit_components
 import digit_rebuilt
 import eigenfaces
 import face_from_15_numbers
+import hsic_columns
+import hsic_pvalues
 import manifolds
 import numpy as np
 import panels_2d
 import race
 import rings
 import scree
+import supervised_classes
 import whitened_patches
 import whitening_filters
 from prinax import PCA
@@ -36,6 +39,9 @@ PICTURES = (
     whitening_filters,
     rings,
     manifolds,
+    supervised_classes,
+    hsic_columns,
+    hsic_pvalues,
 )
 
 
@@ -78,10 +84,14 @@ def draw() -> None:
 
 def main() -> int:
     try:
-        print("Reading 5,000 MNIST digits, 100 faces and 20,000 patches of photographs", flush=True)
+        print(
+            "Reading 5,000 digits, 100 faces, 20,000 patches of photographs and 64 cancer cell lines",
+            flush=True,
+        )
         data.mnist()
         data.faces()
         data.photograph_patches()
+        data.cancer_cells()
     except data.DataNotInstalledError as missing:
         print(missing, file=sys.stderr)
         return 1

@@ -12,7 +12,7 @@ import prinax
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, IncrementalPCA, KernelPCA, Whitener
+from prinax import PCA, SPCA, IncrementalPCA, KernelPCA, KernelSPCA, Whitener
 from sklearn import decomposition
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -39,6 +39,12 @@ ESTIMATORS = [
     KernelPCA(n_components=2, kernel="rbf", gamma="median", fit_inverse_transform=True),
     KernelPCA(n_components=1, kernel="poly", eigen_solver="lanczos", remove_zero_eig=True),
     KernelPCA(kernel="precomputed"),
+    SPCA(),
+    SPCA(n_components=1, target_kernel="linear", center=False, solver="dual"),
+    SPCA(n_components=2, target_kernel="identity"),
+    SPCA(target_kernel="rbf", solver="direct"),
+    KernelSPCA(),
+    KernelSPCA(n_components=1, kernel="poly", target_kernel="linear"),
 ]
 
 # Checks that set n_components=1.

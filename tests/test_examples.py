@@ -17,17 +17,20 @@ PICTURES = [
     "digit_rebuilt",
     "eigenfaces",
     "face_from_15_numbers",
+    "hsic_columns",
+    "hsic_pvalues",
     "manifolds",
     "panels_2d",
     "rings",
     "scree",
+    "supervised_classes",
     "whitened_patches",
     "whitening_filters",
 ]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 pytestmark = pytest.mark.skipif(
-    not all(map(find_spec, ("matplotlib", "mlxtend", "skimage"))),
+    not all(map(find_spec, ("matplotlib", "mlxtend", "skimage", "ISLP"))),
     reason="the packages of requirements/demo.txt and requirements/data.txt are not installed",
 )
 

@@ -9,10 +9,22 @@ import warnings
 import numpy as np
 import prinax
 import pytest
-from prinax import PCA, FrozenTransform, IncrementalPCA, InternalError, KernelPCA, Moments, Whitener
+from prinax import (
+    PCA,
+    SPCA,
+    FrozenTransform,
+    IncrementalPCA,
+    InternalError,
+    KernelPCA,
+    KernelSPCA,
+    Moments,
+    Whitener,
+    hsic_test,
+)
 
 R = np.random.default_rng
 GOOD = R(0).standard_normal((9, 4))
+CLASSES = np.arange(9) % 3
 NUMBERS = [0, -1, 1, 2, 5, 2**31, 2**63, 2**70, -(2**70), 1.0, 0.5, np.nan, np.inf, True, None]
 NUMBERS += ["2", b"", [1], 1j, object()]
 ARRAYS = [
@@ -47,7 +59,7 @@ SOLVERS = ["auto", "covariance_eigh", "gram", "lanczos", "full", "randomized"]
 
 
 def setting(estimator, name):
-    return lambda value: estimator(**{name: value}).fit_transform(GOOD)
+    return lambda value: estimator(**{name: value}).fit_transform(GOOD, CLASSES)
 
 
 def spoiled(name):
@@ -80,6 +92,12 @@ def spoiled_whitener(name):
 
 def frozen():
     return PCA(2, scale=True).fit(GOOD).freeze()
+
+
+def spoiled_supervised_model(name, value):
+    model = KernelSPCA().fit(GOOD, CLASSES)
+    setattr(model, name, value)
+    never_panics(model.transform, GOOD)
 
 
 def never_panics(call, value):
@@ -115,7 +133,7 @@ def spoiled_kernel_model(name):
 NUMBER_CALLS = {
     **{
         f"{estimator.__name__}({name}=)": setting(estimator, name)
-        for estimator in (PCA, IncrementalPCA, Whitener)
+        for estimator in (PCA, IncrementalPCA, Whitener, SPCA, KernelSPCA)
         for name in estimator().get_params()
     },
     **{
@@ -129,6 +147,12 @@ NUMBER_CALLS = {
             GOOD, **{"kernel": "poly", name: v}
         )
         for name in ("kernel", "gamma", "degree", "coef0")
+    },
+    **{
+        f"hsic_test({name}=)": lambda v, name=name: prinax.hsic_test(
+            GOOD, GOOD, **{"n_permutations": 3, name: v}
+        )
+        for name in ("random_state", "method", "estimator", "kernel_x", "gamma_y")
     },
     "covariance(ddof=)": lambda v: prinax.covariance(GOOD, ddof=v),
     "covariance(center=)": lambda v: prinax.covariance(GOOD, center=v),
@@ -190,6 +214,27 @@ ARRAY_CALLS = {
     "from_covariance(covariance=)": lambda v: PCA.from_covariance(v, np.zeros(2), 5),
     "from_covariance(mean=)": lambda v: PCA.from_covariance(np.eye(2), v, 5),
     "fit(sample_weight=)": lambda v: PCA().fit(GOOD, sample_weight=v),
+    **{
+        f"{function.__name__}, {kernel}, {side}": lambda v, f=function, k=kernel, s=side: f(
+            *((v, GOOD) if s == "x" else (GOOD, v)), **{f"kernel_{s}": k}
+        )
+        for function in (prinax.hsic, prinax.cka, hsic_test)
+        for kernel in ("rbf", "linear", "delta", "precomputed", float)
+        for side in "xy"
+    },
+    **{
+        f"{estimator.__name__}, {kernel}": lambda v, e=estimator, k=kernel: e(target_kernel=k).fit(GOOD, v)
+        for estimator in (SPCA, KernelSPCA)
+        for kernel in ("auto", "delta", "linear", "rbf", "identity", "precomputed", float)
+    },
+    "SPCA(X)": lambda v: SPCA().fit_transform(v, np.arange(len(v)) % 2),
+    "KernelSPCA(X)": lambda v: KernelSPCA().fit_transform(v, np.arange(len(v)) % 2),
+    "KernelSPCA, precomputed": lambda v: KernelSPCA(kernel="precomputed").fit(v, np.arange(len(v)) % 2),
+    "KernelSPCA.transform": lambda v: KernelSPCA().fit(GOOD, CLASSES).transform(v),
+    **{
+        f"KernelSPCA with another {name}": lambda v, name=name: spoiled_supervised_model(name, v)
+        for name in ("dual_coef_", "X_fit_", "_means", "_rate", "n_samples_")
+    },
     "frozen(x)": lambda v: frozen()(v),
     "frozen(x, out=)": lambda v: frozen()(GOOD, out=v),
     "IncrementalPCA.fit": IncrementalPCA().fit,

@@ -31,6 +31,8 @@ class Estimator:
 
     # Set by `fit`: the attribute whose presence says that the model is fitted.
     _fitted_mark: ClassVar[str] = "components_"
+    # What a meta-estimator may pass on to `fit`, beside X and y.
+    _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
 
     # --- parameters -----------------------------------------------------------------------------------------
 
@@ -135,6 +137,8 @@ class Estimator:
         Needs scikit-learn with `enable_metadata_routing=True`; a string is the name under which the weights
         come.
         """
+        if not self._routed:
+            raise TypeError(f"{type(self).__name__}.fit takes no sample_weight")
         request = self.get_metadata_routing()
         request.fit.add_request(param="sample_weight", alias=sample_weight)
         self._metadata_request = request
@@ -147,7 +151,8 @@ class Estimator:
         if (made := getattr(self, "_metadata_request", None)) is not None:
             return get_routing_for_object(made)
         request = MetadataRequest(owner=type(self).__name__)
-        request.fit.add_request(param="sample_weight", alias=None)
+        for name in self._routed:
+            request.fit.add_request(param=name, alias=None)
         return request
 
 

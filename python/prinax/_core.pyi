@@ -1,5 +1,6 @@
 # The compiled core. Arrays come in as float32 or float64, of any positive strides, checked by `_validation`;
 # what the sentences below call a refusal is a ValueError. n rows, d columns, k components.
+from collections.abc import Callable
 from typing import Any, Self, TypeAlias, final
 
 import numpy as np
@@ -28,16 +29,23 @@ __all__ = [
     "back_project",
     "center_kernel",
     "center_rows",
+    "cka",
     "components_for",
     "covariance",
     "eigh",
     "fit_kernel_pca",
+    "fit_kernel_spca",
     "fit_pca",
+    "fit_spca",
     "fit_whitener",
     "get_num_threads",
     "gram",
+    "hsic",
+    "hsic_gamma_test",
+    "hsic_permutation_test",
     "kernel_matrix",
     "kernel_project",
+    "kernel_spca_scores",
     "kernel_squared_residuals",
     "learn_preimage",
     "model_covariance",
@@ -112,6 +120,54 @@ def kernel_matrix(x: _Array, y: _Array | None, kernel: _Kernel) -> _Array: ...
 
 # H k H, or the rows of new samples centred by the means of k_train (n, n); of k's dtype.
 def center_kernel(k: _Array, k_train: _Array | None) -> _Array: ...
+
+# --- dependence ---------------------------------------------------------------------------------------------
+# A sample is rows with their kernel, or the (n, n) kernel matrix with None. estimator: "biased", "unbiased".
+
+def hsic(
+    x: _Array, kernel_x: _Kernel | None, y: _Array, kernel_y: _Kernel | None, estimator: str
+) -> float: ...
+def cka(
+    x: _Array, kernel_x: _Kernel | None, y: _Array, kernel_y: _Kernel | None, estimator: str
+) -> float: ...
+
+# statistic, p-value, the statistic of each permutation. `report` is called with the number done, now and then
+# and at the end; what it raises ends the test.
+def hsic_permutation_test(
+    x: _Array,
+    kernel_x: _Kernel | None,
+    y: _Array,
+    kernel_y: _Kernel | None,
+    estimator: str,
+    n_permutations: int,
+    seed: int,
+    report: Callable[[int], Any] | None,
+) -> tuple[float, float, _F64]: ...
+
+# statistic, p-value, shape and scale of the gamma distribution.
+def hsic_gamma_test(
+    x: _Array, kernel_x: _Kernel | None, y: _Array, kernel_y: _Kernel | None
+) -> tuple[float, float, float, float]: ...
+
+# --- supervised PCA -----------------------------------------------------------------------------------------
+# target: y (n, m) and how its rows are compared: "delta", "linear", "precomputed" (y is (n, n)) or a kernel;
+# None is the identity. n_components None: the rank; more than the rank is refused.
+
+# components (k, d) of x's dtype, eigenvalues (k,), the HSIC attained, mean (d,), rank, the solver that ran.
+def fit_spca(
+    x: _Array, target: tuple[_Array, Any] | None, n_components: int | None, center: bool, solver: str
+) -> tuple[_Array, _F64, float, _F64, int, str]: ...
+
+# dual coefficients (k, n) of x's dtype, eigenvalues (k,), the HSIC attained, column means of the kernel
+# matrix (n,), rank, gamma as value and exponent. kernel None: x is the kernel matrix.
+def fit_kernel_spca(
+    x: _Array, kernel: _Kernel | None, target: tuple[_Array, Any] | None, n_components: int | None
+) -> tuple[_Array, _F64, float, _F64, int, tuple[float, int] | None]: ...
+
+# (m, k) of x's dtype, which is that of the fitted rows. centered: a linear kernel is about their mean.
+def kernel_spca_scores(
+    x: _Array, fitted: _Array, kernel: _Kernel, centered: bool, means: _F64, dual: _Array
+) -> _Array: ...
 
 # --- PCA: fits ----------------------------------------------------------------------------------------------
 # n_components: an integer up to min(n, d), a share in (0, 1), "mle", or None for min(n, d), where n counts

@@ -33,7 +33,7 @@ def read(y: Any, by: str, what: str) -> Array:
 
 def are_labels(y: Any, by: str, what: str) -> bool:
     """Whether `y` looks like classes: one-dimensional (or one column) and no floating-point numbers."""
-    if _is_categorical(y):
+    if is_categorical(y):
         return True
     A = read(y, by, what)
     if A.ndim == 2 and A.shape[1] > 1:
@@ -104,5 +104,6 @@ def _refuse_unhashable(value: Any, what: str) -> None:
         raise TypeError(f"{what} must hold labels, got a {type(value).__name__} among them") from None
 
 
-def _is_categorical(y: Any) -> bool:
+def is_categorical(y: Any) -> bool:
+    """Whether `y` is a categorical column of a data frame library."""
     return "categor" in str(getattr(y, "dtype", "")).lower()

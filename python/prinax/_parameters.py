@@ -234,6 +234,14 @@ KERNEL_PCA: dict[str, Rule] = {
     "n_jobs": jobs,
 }
 
+SPCA: dict[str, Rule] = {
+    "n_components": lambda name, value: None if value is None else whole(1)(name, value),
+    "center": flag,
+    "solver": one_of("auto", "direct", "dual"),
+}
+
+KERNEL_SPCA: dict[str, Rule] = {"n_components": SPCA["n_components"], "center": flag}
+
 # The solvers that need no rows.
 ROWLESS_SOLVERS = ("auto", "covariance_eigh", "lanczos")
 
@@ -303,6 +311,11 @@ def is_integer(value: Any) -> bool:
 
 def is_real(value: Any) -> bool:
     return isinstance(value, Real) and not is_bool(value)
+
+
+def is_number(value: Any) -> bool:
+    """Real numbers, True and False among them."""
+    return isinstance(value, Real) or is_bool(value)
 
 
 def _as_printed(value: Any) -> float:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def reporting(progress: bool | Report, total: int | None, what: str) -> Iterator[Callable[[int], None]]:
+def reporting(
+    progress: bool | Report, total: int | None, what: str, unit: str = "batch"
+) -> Iterator[Callable[[int], None]]:
     """A function to be called with the number of steps done.
 
     `progress` True shows tqdm's bar where tqdm is installed, else a line on a terminal's stderr; a callable
@@ -24,11 +26,11 @@ def reporting(progress: bool | Report, total: int | None, what: str) -> Iterator
     elif not progress:
         yield lambda done: None
     elif (tqdm := _tqdm()) is not None:
-        with tqdm(total=total, desc=what, unit="batch") as bar:
+        with tqdm(total=total, desc=what, unit=unit) as bar:
             yield lambda done: bar.update(done - bar.n)
     elif sys.stderr.isatty():
         of = "" if total is None else f" of {total}"
-        yield lambda done: print(f"\r{what}: batch {done}{of}", end="", file=sys.stderr, flush=True)
+        yield lambda done: print(f"\r{what}: {unit} {done}{of}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
     else:
         yield lambda done: None

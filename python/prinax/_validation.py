@@ -98,6 +98,12 @@ def enough_samples(n: int, weights: Array | None, ddof: int, by: str) -> None:
         )
 
 
+def enough_rows(n: int, least: int, by: str) -> None:
+    """Refuses fewer rows than a model is defined for."""
+    if n < least:
+        raise ValueError(f"Found X with {n} sample(s) while a minimum of {least} is required by {by}.")
+
+
 def enough_weight(total: float, ddof: int, what: str) -> None:
     """Refuses a sum of weights that leaves no degree of freedom."""
     if total <= ddof:

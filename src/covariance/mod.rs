@@ -2,6 +2,7 @@
 
 mod center;
 mod chunk;
+mod class_sums;
 mod columns;
 mod fading;
 mod gram;
@@ -13,6 +14,7 @@ mod state;
 mod weights;
 
 pub use center::center_rows;
+pub use class_sums::{ClassSums, Classes};
 pub use columns::Columns;
 pub use fading::Fading;
 pub use gram::gram;

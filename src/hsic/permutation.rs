@@ -6,6 +6,7 @@ use super::source::{Sample, Source};
 use super::statistic::{Estimator, pair_sums};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, zeros};
+use crate::memory;
 use crate::power;
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, Lane, run};
@@ -63,6 +64,7 @@ pub fn permutation_test<T: Element, U: Element>(
     if permutations.count == 0 {
         return Err(Error::value("n_permutations", 0, "at least 1"));
     }
+    memory::check::<f64>(permutations.count, "the statistics of all permutations")?;
     let pairs = Pairs::of(x, y, estimator, team)?;
     let statistic = pairs.statistic(&(0..index(pairs.n)).collect::<Vec<u32>>());
     let batch = (JOB / (pairs.n * pairs.n)).max(1);

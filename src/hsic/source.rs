@@ -1,7 +1,7 @@
 //! One side of the criterion: rows with a kernel, or a kernel matrix, as blocks of `f64`.
 
-use crate::error::{Error, Result};
-use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units};
+use crate::error::Result;
+use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units, check_symmetric};
 use crate::matrix::{Element, MatrixView};
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, run};
@@ -19,13 +19,6 @@ pub enum Sample<'a, T> {
 
 /// Rows (evenly spaced) from whose pairs the pilot constant of a kernel is read.
 const PILOT_ROWS: usize = 48;
-
-/// Largest difference between K_ij and K_ji, in units of eps max|K|, that passes for rounding: that of an inner product
-/// of a few hundred thousand terms.
-const ASYMMETRY: f64 = 1e3;
-
-/// Rows and columns of a square in which a matrix is compared with its transpose: both halves stay in the first cache.
-const SQUARE: usize = 32;
 
 /// A kernel on the n samples, ready to be read block by block, and a value amid its own.
 pub(super) struct Source<'a> {
@@ -131,35 +124,6 @@ impl<T: Element> CopyBlocks for MatrixView<'_, T> {
             }
         }
     }
-}
-
-/// Square, finite and symmetric to rounding, or an error that says what it is instead.
-fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
-    let n = k.rows();
-    if k.cols() != n {
-        let found = format!("an array of shape ({n}, {})", k.cols());
-        return Err(Error::value(what, found, "a square matrix when its kernel is \"precomputed\""));
-    }
-    let (mut largest, mut off, mut at, mut finite) = (0.0f64, 0.0f64, (0, 0), true);
-    for (a, b) in (0..n).step_by(SQUARE).flat_map(|a| (a..n).step_by(SQUARE).map(move |b| (a, b))) {
-        for (i, j) in (a..n.min(a + SQUARE)).flat_map(|i| (b..n.min(b + SQUARE)).map(move |j| (i, j))) {
-            let (upper, lower) = (k.at(i, j), k.at(j, i));
-            largest = largest.max(upper.abs()).max(lower.abs());
-            finite &= upper.is_finite() && lower.is_finite();
-            if (upper - lower).abs() > off {
-                (off, at) = ((upper - lower).abs(), (i, j));
-            }
-        }
-    }
-    if !finite {
-        k.check_finite(what)?;
-    }
-    if off > ASYMMETRY * T::EPSILON * largest {
-        let (i, j) = at;
-        let found = format!("entries ({i}, {j}) = {} and ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
-        return Err(Error::value(what, found, "a symmetric matrix when its kernel is \"precomputed\""));
-    }
-    Ok(())
 }
 
 /// The mean, about the first value: that of equal values is this value.

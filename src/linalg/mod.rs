@@ -1,6 +1,8 @@
 //! Eigenproblems and factorisations.
 
 mod back_transform;
+mod cholesky;
+mod cross;
 mod deferred;
 mod deflation;
 mod divide_conquer;
@@ -32,6 +34,8 @@ mod triangle;
 mod tridiagonal;
 mod unit;
 
+pub use cholesky::{Remainder, pivoted_cholesky};
+pub use cross::cross_product;
 pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};
 pub use inverse::inverse_of_upper;
 pub use lanczos::{LanczosOptions, lanczos};

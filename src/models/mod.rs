@@ -1,12 +1,14 @@
 //! One file per model: means, matrix, eigenproblem, signs, attributes.
 
 mod container;
+mod cross;
 mod dual_pca;
 mod frozen;
 mod frozen_file;
 mod kernel_map;
 mod kernel_pca;
 mod kernel_roads;
+mod kernel_spca;
 mod likelihood;
 mod linear_kernel;
 mod moments_file;
@@ -17,12 +19,15 @@ mod preimage;
 mod prepared;
 mod projection;
 mod roads;
+mod spca;
+mod target;
 mod whitening;
 
 pub use frozen::Frozen;
 pub use frozen_file::AnyFrozen;
 pub use kernel_map::{KernelMap, NewRows};
 pub use kernel_pca::{KernelPca, KernelPcaOptions, KernelSolver, Mapping};
+pub use kernel_spca::{KernelSpca, about_mean, kernel_scores};
 pub use likelihood::Gaussian;
 pub use moments_file::{moments_from_bytes, moments_to_bytes};
 pub use n_components::Components;
@@ -30,4 +35,6 @@ pub use pca::{Pca, PcaOptions};
 pub use plan::Solver;
 pub use preimage::{Preimage, pre_images};
 pub use projection::LinearMap;
+pub use spca::{Spca, SpcaOptions, SpcaSolver};
+pub use target::{Factor, Target};
 pub use whitening::{Method, Whitening, WhiteningOptions};

@@ -20,8 +20,20 @@ pub(super) fn compute<R: Send>(
     flops: f64,
     work: impl FnOnce(&Team) -> Result<R> + Send,
 ) -> PyResult<R> {
+    compute_watched(py, flops, |_| Ok(()), work)
+}
+
+/// [`compute`], with `watch` called every 50 ms while the pool works, and once after it; its exception ends the work.
+pub(super) fn compute_watched<R: Send>(
+    py: Python<'_>,
+    flops: f64,
+    mut watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce(&Team) -> Result<R> + Send,
+) -> PyResult<R> {
     if flops < SMALL {
-        return Ok(guard(|| work(&Team::solo()))??);
+        let result = guard(|| work(&Team::solo()))??;
+        watch(py)?;
+        return Ok(result);
     }
     let threads = num_threads();
     let stop = AtomicBool::new(false);
@@ -31,7 +43,7 @@ pub(super) fn compute<R: Send>(
     let poll = || {
         if signal.is_none() {
             // `attach` would panic while the interpreter shuts down; `None` then means: give up.
-            match Python::try_attach(|py| py.check_signals()) {
+            match Python::try_attach(|py| py.check_signals().and_then(|()| watch(py))) {
                 Some(Ok(())) => return,
                 Some(Err(error)) => signal = Some(error),
                 None => {}
@@ -40,10 +52,12 @@ pub(super) fn compute<R: Send>(
         }
     };
     let result = guard(|| py.detach(|| in_pool(threads, poll, || work(&Team::new(threads, &stop)))));
-    match signal {
-        Some(error) => Err(error),
-        None => Ok(result??),
+    if let Some(error) = signal {
+        return Err(error);
     }
+    let result = result??;
+    watch(py)?;
+    Ok(result)
 }
 
 /// Set the number of threads that prinax uses in this process; None returns to the environment's choice.

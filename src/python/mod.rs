@@ -7,11 +7,13 @@ mod arrays;
 mod covariance;
 mod errors;
 mod frozen;
+mod hsic;
 mod jobs;
 mod kernel;
 mod kernel_pca;
 mod linalg;
 mod pca;
+mod spca;
 mod whitening;
 
 use pyo3::prelude::*;
@@ -24,6 +26,8 @@ mod _core {
     use super::errors::InternalError;
     #[pymodule_export]
     use super::frozen::FrozenTransform;
+    #[pymodule_export]
+    use super::hsic::{cka, hsic, hsic_gamma_test, hsic_permutation_test};
     #[pymodule_export]
     use super::jobs::{get_num_threads, set_num_threads, simd_level};
 
@@ -39,6 +43,8 @@ mod _core {
         pca_from_moments, project, project_fast, reconstruct, reconstruction_error, residuals, score, score_samples,
         squared_residuals,
     };
+    #[pymodule_export]
+    use super::spca::{fit_kernel_spca, fit_spca, kernel_spca_scores};
     #[pymodule_export]
     use super::whitening::fit_whitener;
 

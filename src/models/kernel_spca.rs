@@ -1,0 +1,220 @@
+//! Kernel supervised PCA in its dual form: Psi = Phi(X)'HD is implicit, Psi'Psi = D'H K_x H D = W Sigma^2 W', and the
+//! directions are Phi(X)'A with A = H D W Sigma^-1.
+//!
+//! Barshan et al. (2011), section 4. The dual form never meets the singular problem K_x H K_y H K_x T = K_x T Lambda.
+
+use super::cross::{Cross, no_direction};
+use super::kernel_map::NewRows;
+use super::projection::LinearMap;
+use super::spca::kept;
+use super::target::Factor;
+use crate::error::{Error, Result};
+use crate::kernel::{Gamma, Kernel, center_kernel, check_symmetric, kernel_matrix};
+use crate::linalg::{Eigen, eigh, fix_signs, leading};
+use crate::matrix::MatrixView;
+use crate::memory;
+use crate::simd::Lane;
+use crate::threads::Team;
+use nalgebra::DMatrix;
+
+/// Relative residual of leading eigenpairs found by iteration.
+const RESIDUAL: f64 = 1e-12;
+
+/// A fitted model.
+#[derive(Clone, Debug)]
+pub struct KernelSpca {
+    /// A, n x k: scores are A'(k_t - K1/n). Signs fixed.
+    pub dual: DMatrix<f64>,
+    /// Sigma^2
+    pub eigenvalues: Vec<f64>,
+    /// sum of the kept sigma_j^2 / (n - 1)^2
+    pub hsic: f64,
+    /// K1/n
+    pub means: Vec<f64>,
+    /// Directions with sigma_j^2 > n eps sigma_1^2, eps of the kernel matrix's dtype.
+    pub rank: usize,
+}
+
+impl KernelSpca {
+    /// From the kernel matrix of the samples, symmetric n x n; without a factor K_y = I, which is kernel PCA.
+    ///
+    /// Beside K it holds n x m values: for classes K H D is K's class sums. Where K_y = I it holds one centred copy and
+    /// the eigenvectors. Directions of a negative sigma_j^2 (an indefinite kernel) are never among those kept.
+    ///
+    /// # Errors
+    /// Those of [`Spca::fit`](super::Spca::fit).
+    pub fn fit<T: Lane>(
+        k: MatrixView<T>,
+        factor: Option<&Factor>,
+        components: Option<usize>,
+        team: &Team,
+    ) -> Result<Self> {
+        let Some(factor) = factor else { return Self::unsupervised(k, components, team) };
+        let Cross { psi, exponent, mean } = Cross::of(k, factor, "the kernel matrix", team)?;
+        let mut inner = factor.centred_transpose_times(&psi);
+        inner = (&inner + inner.transpose()) * 0.5;
+        let pairs = eigh(&inner, team)?;
+        let units = 2f64.powi(2 * exponent);
+        Self::assemble::<T>(pairs, |w| factor.centred_times(w), units, mean, components)
+    }
+
+    /// From rows and a kernel, whose matrix is the one n x n buffer; and the kernel as the data have settled it. The linear
+    /// kernel is taken about the mean, which changes no direction and costs no digits.
+    ///
+    /// # Errors
+    /// Those of [`KernelSpca::fit`].
+    pub fn of_rows<T: Lane>(
+        x: MatrixView<T>,
+        kernel: &Kernel<Gamma>,
+        factor: Option<&Factor>,
+        components: Option<usize>,
+        team: &Team,
+    ) -> Result<(Self, Kernel)> {
+        let n = x.rows();
+        memory::check::<T>(n.saturating_mul(n), "the kernel matrix")?;
+        let kernel = kernel.resolve(x, "X", team)?;
+        let matrix = kernel_matrix(x, None, &about_mean(kernel), team)?;
+        Ok((Self::fit(MatrixView::new(&matrix, n, n)?, factor, components, team)?, kernel))
+    }
+
+    /// From a kernel matrix that somebody else has computed.
+    ///
+    /// # Errors
+    /// [`Error::Value`] when it is not square or not symmetric to rounding, else those of [`KernelSpca::fit`].
+    pub fn of_matrix<T: Lane>(
+        k: MatrixView<T>,
+        factor: Option<&Factor>,
+        components: Option<usize>,
+        team: &Team,
+    ) -> Result<Self> {
+        check_symmetric(k, "X")?;
+        Self::fit(k, factor, components, team)
+    }
+
+    fn unsupervised<T: Lane>(k: MatrixView<T>, components: Option<usize>, team: &Team) -> Result<Self> {
+        let n = k.rows();
+        if n < 2 {
+            return Err(Error::TooFew { what: "X", found: n, wanted: 2 });
+        }
+        memory::check::<f64>(n.saturating_mul(2 * n), "the centred kernel matrix and its eigenvectors")?;
+        let mut centred = DMatrix::from_fn(n, n, |i, j| k.at(i, j));
+        let means = center_kernel(centred.as_mut_slice(), n, team)?;
+        let mean = means.columns();
+        let pairs = match components {
+            Some(k) if k < n => leading(&centred, k, RESIDUAL, 0, team)?,
+            _ => eigh(&centred, team)?,
+        };
+        drop(centred);
+        Self::assemble::<T>(pairs, DMatrix::clone, 1.0, mean, components)
+    }
+
+    /// `times`: H D W. `units`: Sigma^2 is that many times the values of `pairs`.
+    fn assemble<T: Lane>(
+        pairs: Eigen,
+        times: impl Fn(&DMatrix<f64>) -> DMatrix<f64>,
+        units: f64,
+        means: Vec<f64>,
+        components: Option<usize>,
+    ) -> Result<Self> {
+        let n = means.len();
+        let largest = pairs.values.first().copied().unwrap_or(0.0);
+        let floor = n as f64 * T::EPSILON * largest;
+        let rank = pairs.values.iter().take_while(|&&value| value > floor).count();
+        if rank == 0 || largest <= 0.0 {
+            return Err(no_direction());
+        }
+        let k = kept(components, rank)?;
+        let mut dual = times(&pairs.vectors.resize_horizontally(k, 0.0));
+        for (mut column, value) in dual.column_iter_mut().zip(&pairs.values) {
+            column /= value.sqrt();
+        }
+        fix_signs(&mut dual, T::EPSILON);
+        let eigenvalues: Vec<f64> = pairs.values.iter().take(k).map(|value| value * units).collect();
+        let degrees = n as f64 - 1.0;
+        let hsic = eigenvalues.iter().map(|value| value / degrees / degrees).sum();
+        Ok(Self { dual, eigenvalues, hsic, means, rank })
+    }
+}
+
+/// The same kernel for data about the mean of the fitted rows, where that is a kernel of the same name.
+#[must_use]
+pub fn about_mean<G>(kernel: Kernel<G>) -> Kernel<G> {
+    match kernel {
+        Kernel::Linear { .. } => Kernel::Linear { centered: true },
+        other => other,
+    }
+}
+
+/// (m, k) scores of new rows, row-major, written to `out`: the map of their kernel values with the training rows.
+///
+/// # Errors
+/// [`Error::Shape`] when the map is not one of as many values as there are training rows, else those of
+/// [`kernel_matrix_into`](crate::kernel::kernel_matrix_into) and [`LinearMap::project`].
+pub fn kernel_scores<T: Lane, C: Lane>(
+    rows: &NewRows<T>,
+    map: &LinearMap<C>,
+    out: &mut [T],
+    team: &Team,
+) -> Result<()> {
+    let (n, k) = (map.d(), map.k());
+    rows.fits(n, "X_fit_")?;
+    rows.blocks(n, team, |first, values, count| {
+        map.project(MatrixView::new(values, count, n)?, &mut out[first * k..][..count * k], team)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::{Spca, SpcaOptions, SpcaSolver, Target};
+
+    const N: usize = 20;
+
+    fn data() -> Vec<f64> {
+        (0..N * 3).map(|i| ((i * i * 7 + 3 * i) % 41) as f64 / 8.0).collect()
+    }
+
+    fn classes() -> Factor {
+        let labels: Vec<f64> = (0..N).map(|i| (i * i % 5 % 3) as f64).collect();
+        Factor::of(&Target::Classes(MatrixView::new(&labels, N, 1).unwrap()), &Team::solo()).unwrap()
+    }
+
+    #[test]
+    fn a_linear_kernel_is_spca() {
+        let data = data();
+        let x = MatrixView::new(&data, N, 3).unwrap();
+        let kernel = Kernel::Linear { centered: true };
+        let k = kernel_matrix(x, None, &kernel, &Team::solo()).unwrap();
+        let k = MatrixView::new(&k, N, N).unwrap();
+        for factor in [Some(classes()), None] {
+            let ours = KernelSpca::fit(k, factor.as_ref(), None, &Team::solo()).unwrap();
+            let options = SpcaOptions { components: None, center: true, solver: SpcaSolver::Auto };
+            let plain = Spca::fit(x, factor.as_ref(), &options, &Team::solo()).unwrap();
+            assert_eq!(ours.rank, plain.rank);
+            assert!((ours.hsic - plain.hsic).abs() < 1e-12 * plain.hsic);
+            let lines: Vec<f64> = ours.dual.as_slice().to_vec();
+            let map = LinearMap::new(&ours.means, MatrixView::new(&lines, ours.rank, N).unwrap(), None, None).unwrap();
+            let mut scores = vec![0.0; N * ours.rank];
+            kernel_scores(&NewRows::Rows(x, x, &kernel), &map, &mut scores, &Team::solo()).unwrap();
+            for i in 0..N {
+                for j in 0..ours.rank {
+                    let right: f64 = (0..3).map(|c| (x.at(i, c) - plain.mean[c]) * plain.components[(c, j)]).sum();
+                    assert!((scores[i * ours.rank + j].abs() - right.abs()).abs() < 1e-11);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn directions_have_length_one_in_feature_space() {
+        let data = data();
+        let x = MatrixView::new(&data, N, 3).unwrap();
+        let kernel = Kernel::Rbf { gamma: Gamma::Median }.resolve(x, "X", &Team::solo()).unwrap();
+        let k = kernel_matrix(x, None, &kernel, &Team::solo()).unwrap();
+        let model = KernelSpca::fit(MatrixView::new(&k, N, N).unwrap(), Some(&classes()), None, &Team::solo()).unwrap();
+        let k = DMatrix::from_vec(N, N, k);
+        let gram = model.dual.transpose() * &k * &model.dual;
+        assert!((gram - DMatrix::identity(model.rank, model.rank)).amax() < 1e-12);
+        assert!(model.dual.row_sum().amax() < 1e-13);
+    }
+}

@@ -1,0 +1,350 @@
+"""hsic, cka and hsic_test: the definitions with explicit matrices, field cases, calibrated p-values."""
+
+import threading
+
+import numpy as np
+import prinax
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import cka, hsic, hsic_test
+from scipy import stats
+
+R = np.random.default_rng
+DTYPES = [np.float32, np.float64]
+
+
+def median_rbf(x):
+    x = np.asarray(x, float).reshape(len(x), -1)
+    squares = ((x[:, None] - x) ** 2).sum(axis=2)
+    return np.exp(-squares / (2 * np.median(squares[np.triu_indices(len(x), 1)] ** 0.5) ** 2))
+
+
+def biased(K, L):
+    n = len(K)
+    H = np.eye(n) - np.ones((n, n)) / n
+    return np.trace(K @ H @ L @ H) / (n - 1) ** 2
+
+
+def unbiased(K, L):
+    """Song et al. (2012), equation 5."""
+    n = len(K)
+    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
+    one = np.ones(n)
+    grand = (one @ K @ one) * (one @ L @ one) / ((n - 1) * (n - 2))
+    return (np.trace(K @ L) + grand - 2 / (n - 2) * (one @ K @ L @ one)) / (n * (n - 3))
+
+
+ESTIMATORS = {"biased": biased, "unbiased": unbiased}
+
+
+def field_pair():
+    """The pair of neurodata/hyppo#92."""
+    x = R(0).standard_normal((50, 1))
+    return x, x**2 + 0.5 * R(1).standard_normal((50, 1))
+
+
+# --- definitions --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "cosine", "poly"])
+def test_every_kernel_is_its_definition(rng, dtype, estimator, kernel):
+    X = (rng.standard_normal((40, 3)) + 1).astype(dtype)
+    Y = (X[:, :2] ** 2 + rng.standard_normal((40, 2))).astype(dtype)
+    gamma = None if kernel == "poly" else "median"
+    K = prinax.kernel_matrix(X.astype(float), kernel=kernel, gamma=None if kernel == "cosine" else gamma)
+    L = prinax.kernel_matrix(Y.astype(float), kernel="rbf", gamma="median")
+    found = hsic(X, Y, kernel_x=kernel, gamma_x=gamma, estimator=estimator)
+    assert isinstance(found, float)
+    assert_allclose(found, ESTIMATORS[estimator](K, L), rtol=1e-9)
+    right = ESTIMATORS[estimator]
+    alignment = right(K, L) / np.sqrt(right(K, K) * right(L, L))
+    found = cka(X, Y, kernel_x=kernel, kernel_y="rbf", gamma_x=gamma, estimator=estimator)
+    assert_allclose(found, alignment, rtol=1e-9)
+
+
+@given(st.integers(4, 40), st.integers(1, 5), st.integers(1, 5), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_any_shape(n, d, e, seed):
+    rng = R(seed)
+    X, Y = rng.standard_normal((n, d)), rng.standard_normal((n, e))
+    for estimator, right in ESTIMATORS.items():
+        assert_allclose(
+            hsic(X, Y, estimator=estimator), right(median_rbf(X), median_rbf(Y)), rtol=1e-8, atol=1e-15
+        )
+        assert_allclose(
+            hsic(X, Y, kernel_x="linear", kernel_y="linear", estimator=estimator),
+            right(X @ X.T, Y @ Y.T),
+            rtol=1e-8,
+            atol=1e-13,
+        )
+
+
+def test_labels_of_any_type_and_matrices(rng):
+    labels = rng.integers(0, 4, 60)
+    X = rng.standard_normal((60, 2)) + labels[:, None]
+    L = np.equal.outer(labels, labels).astype(float)
+    right = biased(median_rbf(X), L)
+    names = np.array(["ash", "birch", "cedar", "elm"])[labels]
+    for y in (labels, names, names.tolist(), labels.astype(float), labels[:, None], labels.astype(object)):
+        assert_allclose(hsic(X, y, kernel_y="delta"), right, rtol=1e-12)
+        assert_allclose(hsic(y, X, kernel_x="delta"), right, rtol=1e-12)
+    assert_allclose(hsic(median_rbf(X), L, kernel_x="precomputed", kernel_y="precomputed"), right, rtol=1e-12)
+    assert_allclose(hsic(X, labels, kernel_y=lambda a, b: float(a[0] == b[0])), right, rtol=1e-12)
+    one_hot = np.eye(4)[labels]
+    assert_allclose(
+        hsic(X, one_hot, kernel_x="linear", kernel_y="linear"),
+        hsic(X, labels, kernel_x="linear", kernel_y="delta"),
+        rtol=1e-12,
+    )
+    pandas = pytest.importorskip("pandas")
+    assert_allclose(hsic(X, pandas.Series(names, dtype="category"), kernel_y="delta"), right, rtol=1e-12)
+    assert_allclose(hsic(pandas.DataFrame(X), pandas.Series(labels), kernel_y="delta"), right, rtol=1e-12)
+
+
+def test_one_dimension_is_one_column(rng):
+    x, y = rng.standard_normal(30), rng.standard_normal(30)
+    assert hsic(x, y) == hsic(x[:, None], y[:, None]) == hsic(x.tolist(), y.tolist())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "delta", "laplacian"])
+def test_a_constant_depends_on_nothing(rng, kernel):
+    X, constant = rng.standard_normal((30, 2)), np.full(30, 0.1)
+    assert hsic(X, constant, kernel_y=kernel) == 0
+    assert hsic(constant, X, kernel_x=kernel) == 0
+    assert cka(X, constant, kernel_y=kernel) == 0
+    test = hsic_test(X, constant, kernel_y=kernel, n_permutations=20)
+    assert (test.statistic, test.pvalue) == (0, 1)
+    assert hsic_test(X, constant, kernel_y=kernel, method="gamma").pvalue == 1
+
+
+def test_alignment_is_one_with_a_rotated_copy(rng):
+    X = rng.standard_normal((40, 5))
+    turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    assert_allclose(cka(X, 3 * X @ turn + 7), 1, rtol=1e-12)
+    assert_allclose(cka(X, X, kernel_x="rbf", kernel_y="rbf"), 1, rtol=1e-12)
+
+
+# --- cases from the field -----------------------------------------------------------------------------------
+
+
+def test_each_side_has_its_own_bandwidth():
+    """neurodata/hyppo#92: the bandwidth of x served y too, so a unit or a swap changed the value."""
+    x, y = field_pair()
+    rbf = {"kernel_x": "rbf", "kernel_y": "rbf"}
+    for unit in (1.0, 10.0, 100.0, 1e-3):
+        for a, b in ((x, y * unit), (y * unit, x)):
+            assert_allclose(hsic(a, b), 0.030989861382, rtol=1e-10)
+            assert_allclose(hsic(a, b) * 49**2 / 50**2, 0.029762662871, rtol=1e-10)
+            assert_allclose(hsic(a, b, estimator="unbiased"), 0.026154076544, rtol=1e-10)
+            assert_allclose(cka(a, b, **rbf), 0.401722524, rtol=1e-8)
+            assert_allclose(cka(a, b, **rbf, estimator="unbiased"), 0.360422519, rtol=1e-8)
+
+
+def test_the_diagonal_is_what_is_zeroed():
+    """dmarx/cka_pytorch#2: a vector subtracted from every row gave +0.934."""
+    a, b = R(7).standard_normal((6, 2)), R(8).standard_normal((6, 2))
+    found = hsic(a, b, kernel_x="linear", kernel_y="linear", estimator="unbiased")
+    assert_allclose(found, -0.3741081007, rtol=1e-9)
+
+
+def test_means_under_independence_are_those_of_each_estimator():
+    pairs = [(R(s).standard_normal(32), R(1000 + s).standard_normal(32)) for s in range(50)]
+    assert abs(np.mean([hsic(x, y) for x, y in pairs]) - 0.00598) < 2 * 0.00043
+    assert abs(np.mean([hsic(x, y, estimator="unbiased") for x, y in pairs])) < 3 * 0.0004
+
+
+def test_precision_offset_and_scale_change_nothing():
+    """neurodata/hyppo#246, #441: float32 raised, +1e8 gave 0.474, 1e200 NaN, 1e-200 0."""
+    x, y = field_pair()
+    root = {"kernel_x": "rbf", "kernel_y": "rbf"}
+    assert_allclose(np.sqrt(cka(x.astype(np.float32), y.astype(np.float32), **root)), 0.633815844, rtol=1e-6)
+    assert_allclose(np.sqrt(cka(x + 1e8, y, **root)), 0.633815844, rtol=1e-6)
+    for unit in (1e200, 1e-200):
+        assert_allclose(np.sqrt(cka(x * unit, y, **root)), 0.633815844, rtol=1e-9)
+        assert_allclose(hsic(x * unit, y), 0.030989861382, rtol=1e-10)
+
+
+def test_a_seed_repeats_the_test_for_any_number_of_threads():
+    """neurodata/hyppo#192, #228: 0.6248, 0.6188 and 0.6507 with the same seed."""
+    x = R(3).standard_normal((20, 1))
+    y = np.sin(7 * x)
+    big = R(4).standard_normal((300, 2))
+    found = []
+    for threads in (1, 2, 3):
+        prinax.set_num_threads(threads)
+        try:
+            found.append(hsic_test(x, y, n_permutations=500, random_state=1))
+            found.append(hsic_test(big, big[:, ::-1] ** 2, n_permutations=60, random_state=1))
+        finally:
+            prinax.set_num_threads(None)
+    for small, large in zip(found[2::2], found[3::2], strict=True):
+        assert (small.statistic, small.pvalue) == (found[0].statistic, found[0].pvalue)
+        assert_array_equal(small.null, found[0].null)
+        assert_array_equal(large.null, found[1].null)
+    other = hsic_test(x, y, n_permutations=500, random_state=2)
+    assert not np.array_equal(other.null, found[0].null)
+    assert_array_equal(hsic_test(x, y, n_permutations=9).null, hsic_test(x, y, n_permutations=9).null)
+
+
+# --- tests of independence ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_permutation_is_the_statistic_of_permuted_samples(rng, estimator):
+    from itertools import permutations
+
+    x, y = rng.standard_normal(5), rng.standard_normal(5)
+    K, L = median_rbf(x), median_rbf(y)
+    orders = [list(order) for order in permutations(range(5))]
+    every = np.array([ESTIMATORS[estimator](K, L[np.ix_(o, o)]) for o in orders])
+    test = hsic_test(x, y, estimator=estimator, n_permutations=4000)
+    assert_allclose(test.statistic, every[0], rtol=1e-10)
+    # each drawn value is one of the 120, and the p-value is the exact one to the error of 4000 draws
+    assert np.abs(test.null[:, None] - every).min(axis=1).max() < 1e-14
+    exact = np.mean(every >= every[0] - 1e-14)
+    assert abs(test.pvalue - exact) < 5 * np.sqrt(exact * (1 - exact) / 4000) + 1e-3
+    reached = np.sum(test.null >= test.statistic - 1e-14)
+    assert test.pvalue == (1 + reached) / 4001
+
+
+def test_p_values_are_uniform_on_independent_data():
+    found = {"permutation": [], "gamma": []}
+    for seed in range(200):
+        rng = R(seed)
+        x, y = rng.standard_normal(30), rng.exponential(size=30)
+        found["permutation"].append(hsic_test(x, y, n_permutations=199, random_state=seed).pvalue)
+        x, y = rng.standard_normal(100), rng.exponential(size=100)
+        found["gamma"].append(hsic_test(x, y, method="gamma").pvalue)
+    assert stats.kstest(found["permutation"], "uniform").pvalue > 0.01
+    assert abs(np.mean(np.array(found["permutation"]) <= 0.05) - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert abs(np.mean(np.array(found["gamma"]) <= 0.05) - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_dependence_without_correlation_is_found(rng):
+    angle = rng.uniform(0, 2 * np.pi, 120)
+    x, y = np.cos(angle) + 0.1 * rng.standard_normal(120), np.sin(angle) + 0.1 * rng.standard_normal(120)
+    assert abs(np.corrcoef(x, y)[0, 1]) < 0.2
+    assert hsic_test(x, y, n_permutations=999).pvalue <= 0.005
+    assert hsic_test(x, y, method="gamma").pvalue < 1e-3
+
+
+def test_the_gamma_distribution_is_that_of_the_formulas(rng):
+    x, y = rng.standard_normal(40), rng.standard_normal(40)
+    n, H = 40, np.eye(40) - np.ones((40, 40)) / 40
+    K, L = H @ median_rbf(x) @ H, H @ median_rbf(y) @ H
+    mean = np.trace(K) * np.trace(L) / (n - 1) ** 3
+    squares = (K * L) ** 2
+    total = (squares.sum() - np.trace(squares)) / (n * (n - 1))
+    factor = 2 * (n - 4) * (n - 5) / (n * (n - 1) * (n - 2) * (n - 3))
+    variance = factor * total * (n / (n - 1)) ** 4
+    test = hsic_test(x, y, method="gamma")
+    assert_allclose(test.null.shape, mean**2 / variance, rtol=1e-9)
+    assert_allclose(test.null.scale, variance / mean, rtol=1e-9)
+    right = stats.gamma.sf(test.statistic, test.null.shape, scale=test.null.scale)
+    assert_allclose(test.pvalue, right, rtol=1e-9)
+
+
+def test_the_result_is_a_named_tuple(rng):
+    statistic, pvalue, null = test = hsic_test(
+        rng.standard_normal(12), rng.standard_normal(12), n_permutations=7
+    )
+    assert test._fields == ("statistic", "pvalue", "null")
+    assert isinstance(statistic, float)
+    assert isinstance(pvalue, float)
+    assert null.shape == (7,)
+
+
+def test_progress_is_told_and_can_stop_the_test(rng, capsys):
+    X = rng.standard_normal((400, 3))
+    told = []
+    with_progress = hsic_test(X, X**2, n_permutations=400, progress=lambda *done: told.append(done))
+    assert told[-1] == (400, 400)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert_array_equal(with_progress.null, hsic_test(X, X**2, n_permutations=400).null)
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(done, total):
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        hsic_test(X, X**2, n_permutations=100_000, progress=stop)
+    pytest.importorskip("tqdm")
+    hsic_test(X[:20], X[:20], n_permutations=30, progress=True)
+    assert "30/30" in capsys.readouterr().err
+
+
+def test_other_threads_run_meanwhile(rng):
+    X, steps, done = rng.standard_normal((500, 3)), [], threading.Event()
+
+    def count():
+        while not done.wait(0.001):
+            steps.append(None)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    hsic_test(X, X**2, n_permutations=400)
+    done.set()
+    thread.join()
+    assert len(steps) > 5
+
+
+# --- sentences ----------------------------------------------------------------------------------------------
+
+GOOD = np.arange(10.0)
+REFUSED = {
+    "lengths": ((GOOD, GOOD[:9]), {}, ValueError, "Y has 9 samples, but X has 10"),
+    "one sample": (([1.0], [2.0]), {}, ValueError, "a minimum of 2 is required"),
+    "three samples": ((GOOD[:3], GOOD[:3]), {"estimator": "unbiased"}, ValueError, "minimum of 4"),
+    "NaN": ((GOOD, np.r_[np.nan, GOOD[1:]]), {}, ValueError, "Y contains NaN"),
+    "infinity": ((np.r_[np.inf, GOOD[1:]], GOOD), {}, ValueError, "X contains infinity"),
+    "missing label": ((GOOD, [None, *"abcdefghi"]), {"kernel_y": "delta"}, ValueError, "missing label"),
+    "strings": ((GOOD, list("abcdefghij")), {}, TypeError, "Y"),
+    "cube": ((np.zeros((3, 3, 3)), GOOD), {}, ValueError, "X"),
+    "not square": ((np.ones((10, 9)), GOOD), {"kernel_x": "precomputed"}, ValueError, "X must be a square"),
+    "not symmetric": ((np.tri(10), GOOD), {"kernel_x": "precomputed"}, ValueError, "X must be a symmetric"),
+    "kernel": ((GOOD, GOOD), {"kernel_y": "gaussian"}, ValueError, "kernel_y must be one of"),
+    "kernel type": ((GOOD, GOOD), {"kernel_x": 3}, TypeError, "kernel_x must be one of"),
+    "gamma": ((GOOD, GOOD), {"gamma_y": -1}, ValueError, "gamma_y must be"),
+    "gamma of poly": ((GOOD, GOOD), {"kernel_x": "poly"}, ValueError, "gamma_x='median' is for 'rbf'"),
+    "estimator": ((GOOD, GOOD), {"estimator": "both"}, ValueError, "estimator must be one of"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_name_the_argument(case):
+    samples, options, error, sentence = REFUSED[case]
+    for function in (hsic, cka, hsic_test):
+        with pytest.raises(error, match=sentence):
+            function(*samples, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"n_permutations": 0}, ValueError, "n_permutations must be an integer of at least 1, got 0"),
+        ({"n_permutations": 1.5}, TypeError, "n_permutations must be an integer"),
+        ({"method": "exact"}, ValueError, "method must be one of 'permutation', 'gamma', got 'exact'"),
+        ({"random_state": -1}, ValueError, "random_state must be"),
+        ({"progress": 3}, TypeError, "progress must be True, False or a callable"),
+        ({"method": "gamma", "estimator": "unbiased"}, ValueError, "is for estimator='biased'"),
+    ],
+)
+def test_options_of_the_test_are_named(options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        hsic_test(GOOD, GOOD, **options)
+
+
+def test_what_does_not_fit_in_memory_is_refused():
+    with pytest.raises(MemoryError, match="the statistics of all permutations"):
+        hsic_test(GOOD, GOOD, n_permutations=2**60)
+
+
+def test_the_gamma_approximation_needs_six_samples():
+    with pytest.raises(ValueError, match="minimum of 6"):
+        hsic_test(GOOD[:5], GOOD[:5], method="gamma")

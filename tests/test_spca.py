@@ -1,0 +1,412 @@
+"""SPCA: the definition with explicit centring matrices, targets of every kind, and what must hold."""
+
+import warnings
+
+import numpy as np
+import prinax
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from prinax import PCA, SPCA
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+R = np.random.default_rng
+DTYPES = [np.float32, np.float64]
+TOLERANCE = {np.float32: 2e-5, np.float64: 1e-10}
+
+
+def centring(n):
+    return np.eye(n) - np.ones((n, n)) / n
+
+
+def definition(X, K):
+    """Eigenvalues and vectors of X'H K H X, descending, with explicit matrices."""
+    X = np.asarray(X, float)
+    H = centring(len(X))
+    M = X.T @ H @ K @ H @ X
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    return values[::-1], vectors[:, ::-1].T
+
+
+def delta(y):
+    y = np.asarray(y)
+    return np.equal.outer(y, y).astype(float)
+
+
+def rbf(y, gamma=None):
+    y = np.asarray(y, float).reshape(len(y), -1)
+    squares = ((y[:, None] - y) ** 2).sum(axis=2)
+    if gamma is None:
+        gamma = 1 / (2 * np.median(squares[np.triu_indices(len(y), 1)] ** 0.5) ** 2)
+    return np.exp(-gamma * squares)
+
+
+def agrees(model, X, K, tolerance=1e-9, k=None):
+    values, vectors = definition(X, K)
+    k = model.rank_ if k is None else k
+    assert len(model.components_) == k
+    assert_allclose(model.eigenvalues_, values[:k], rtol=tolerance, atol=tolerance * values[0])
+    assert_allclose(model.hsic_, values[:k].sum() / (len(X) - 1) ** 2, rtol=tolerance)
+    cosines = np.abs(np.sum(model.components_.astype(float) * vectors[:k], axis=1))
+    gaps = np.abs(values[:k, None] - np.delete(values, range(k))).min(initial=np.inf)
+    if k == 1 or np.diff(-values[: k + 1]).min() > 1e-3 * values[0] or gaps > 1e-3 * values[0]:
+        assert_allclose(cosines[: min(k, 2)], 1, atol=1e3 * tolerance)
+    V = model.components_.astype(float)
+    assert_allclose(V @ V.T, np.eye(k), atol=1e-13 if model.components_.dtype == np.float64 else 1e-6)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((60, 5)) * [1, 2, 3, 4, 5] + [0.0, 10.0, -3.0, 1.0, 100.0]
+
+
+@pytest.fixture
+def labels(rng):
+    return rng.integers(0, 4, 60)
+
+
+# --- the definition -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("solver", ["auto", "direct", "dual"])
+@pytest.mark.parametrize("target", ["delta", "linear", "linear 2-D", "rbf", "precomputed", "callable"])
+def test_every_target_and_solver_is_its_definition(X, labels, rng, dtype, solver, target):
+    X = X.astype(dtype)
+    y = rng.standard_normal((60, 2))
+    cases = {
+        "delta": ("delta", labels, delta(labels)),
+        "linear": ("linear", y[:, 0], np.outer(y[:, 0], y[:, 0])),
+        "linear 2-D": ("auto", y, y @ y.T),
+        "rbf": ("rbf", y, rbf(y)),
+        "precomputed": ("precomputed", y @ y.T + 3, y @ y.T),
+        "callable": (lambda a, b: float(a @ b) ** 2, y, (y @ y.T) ** 2),
+    }
+    kernel, values, K = cases[target]
+    model = SPCA(target_kernel=kernel, solver=solver).fit(X, values)
+    agrees(model, X, K, TOLERANCE[dtype])
+    assert model.solver_ == {"auto": "svd"}.get(solver, solver)
+    assert model.components_.dtype == dtype
+    for attribute in (model.eigenvalues_, model.mean_):
+        assert attribute.dtype == np.float64
+
+
+@given(
+    st.integers(2, 25), st.integers(1, 12), st.integers(0, 10**6), st.sampled_from(["delta", "linear", "rbf"])
+)
+@settings(max_examples=60, deadline=None)
+def test_any_shape(n, d, seed, kernel):
+    rng = R(seed)
+    X = rng.standard_normal((n, d))
+    y = rng.integers(0, 3, n) if kernel == "delta" else rng.standard_normal(n)
+    if kernel == "delta":
+        y[:2] = 0, 1
+    K = {"delta": delta, "linear": lambda y: np.outer(y, y), "rbf": rbf}[kernel](y)
+    fits = [SPCA(target_kernel=kernel, solver=solver).fit(X, y) for solver in ("auto", "direct", "dual")]
+    values, _ = definition(X, K)
+    for model in fits:
+        assert 1 <= model.rank_ <= min(n - 1, d)
+        k = model.rank_
+        assert_allclose(model.eigenvalues_, values[:k], rtol=1e-7, atol=1e-9 * values[0])
+        assert_allclose(values[k:], 0, atol=1e-9 * values[0])
+        V = model.components_
+        assert_allclose(V @ V.T, np.eye(k), atol=1e-13)
+        # the leading direction attains what the definition attains
+        H = centring(n)
+        assert_allclose(V[0] @ X.T @ H @ K @ H @ X @ V[0], values[0], rtol=1e-9)
+
+
+def test_classes_are_separated_along_the_difference_of_their_means():
+    X = np.array([[0.0, 2.0], [2.0, 2.0], [3.0, 6.0], [5.0, 6.0]])
+    model = SPCA().fit(X, [0, 0, 1, 1])
+    assert_allclose(model.components_, [[0.6, 0.8]], rtol=1e-15)
+    assert_allclose(model.mean_, [2.5, 4.0])
+    assert_allclose(model.eigenvalues_, [50.0], rtol=1e-14)  # two columns -+2 (1.5, 2) of squared length 25
+    assert_allclose(model.hsic_, 50 / 9)
+    assert model.rank_ == 1
+
+
+def test_the_attained_hsic_is_the_hsic_of_the_scores(X, labels, rng):
+    y = rng.standard_normal(60)
+    for target, kernel in ((labels, "delta"), (y, "linear"), (y, "rbf")):
+        model = SPCA(target_kernel=kernel).fit(X, target)
+        Z = model.transform(X)
+        found = prinax.hsic(Z, target, kernel_x="linear", kernel_y=kernel)
+        assert_allclose(model.hsic_, found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
+@pytest.mark.parametrize("solver", ["auto", "direct", "dual"])
+def test_the_identity_is_pca(rng, shape, solver):
+    X = rng.standard_normal(shape) * np.arange(1, shape[1] + 1) + 5
+    road = {"auto": "auto", "direct": "covariance_eigh", "dual": "gram"}[solver]
+    model, pca = SPCA(3, target_kernel="identity", solver=solver).fit(X), PCA(3, svd_solver=road).fit(X)
+    assert_array_equal(model.components_, pca.components_)
+    assert_array_equal(model.mean_, pca.mean_)
+    assert_array_equal(model.transform(X), pca.transform(X))
+    assert_allclose(model.eigenvalues_, pca.singular_values_**2, rtol=1e-14)
+    assert model.solver_ == pca.solver_
+    full = SPCA(target_kernel="identity").fit(X)
+    assert full.rank_ == min(shape[0] - 1, shape[1]) == len(full.components_)
+
+
+def test_the_lecture_notes_form_without_centring(X, labels):
+    with_mean, without = SPCA(2).fit(X, labels), SPCA(2, center=False).fit(X, labels)
+    U = with_mean.components_.T
+    assert_array_equal(without.components_, with_mean.components_)
+    assert_array_equal(without.mean_, 0)
+    assert_allclose(without.transform(X), X @ U, rtol=1e-12, atol=1e-12)
+    assert_allclose(without.reconstruct(X), X @ U @ U.T, rtol=1e-12, atol=1e-12)
+    mu = X.mean(axis=0)
+    assert_allclose(with_mean.transform(X), (X - mu) @ U, rtol=1e-12, atol=1e-12)
+    assert_allclose(with_mean.reconstruct(X), (X - mu) @ U @ U.T + mu, rtol=1e-12, atol=1e-12)
+    assert_allclose(with_mean.inverse_transform(with_mean.transform(X)), with_mean.reconstruct(X))
+    assert_allclose(with_mean.residuals(X), X - with_mean.reconstruct(X), atol=1e-12)
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def test_labels_of_any_type_are_the_same_classes(X, labels):
+    right = SPCA(target_kernel="delta").fit(X, labels)
+    names = np.array(["ash", "birch", "cedar", "elm"])[labels]
+    forms = {
+        "strings": names,
+        "list of strings": names.tolist(),
+        "objects": names.astype(object),
+        "bytes": names.astype("S"),
+        "column": labels[:, None],
+        "int8": labels.astype(np.int8),
+        "tuples of ints": tuple(labels.tolist()),
+    }
+    for form, y in forms.items():
+        for kernel in ("auto", "delta"):
+            model = SPCA(target_kernel=kernel).fit(X, y)
+            assert_allclose(model.components_, right.components_, atol=1e-13, err_msg=form)
+            assert model.rank_ == 3
+    floats = SPCA(target_kernel="delta").fit(X, labels / 7)
+    assert_allclose(floats.components_, right.components_, atol=1e-13)
+    one_hot = SPCA().fit(X, np.eye(4)[labels])
+    assert_allclose(one_hot.eigenvalues_, right.eigenvalues_, rtol=1e-12)
+    assert_allclose(one_hot.components_, right.components_, atol=1e-12)
+    named = SPCA(target_kernel="linear").fit(X, names)
+    assert_allclose(named.components_, right.components_, atol=1e-12)
+    as_numbers = SPCA(target_kernel="linear").fit(X, labels)
+    assert_allclose(as_numbers.components_, SPCA().fit(X, labels.astype(float)).components_)
+    smooth = SPCA(target_kernel="rbf", target_gamma=1.0).fit(X, names)
+    agrees(smooth, X, rbf(np.eye(4)[labels], 1.0))
+
+
+def test_bools_are_two_classes(X, labels):
+    y = labels > 1
+    model = SPCA().fit(X, y)
+    assert model.rank_ == 1
+    assert_allclose(model.components_, SPCA().fit(X, y.astype(int)).components_)
+
+
+def test_frames_and_categories(X, labels):
+    pandas = pytest.importorskip("pandas")
+    right = SPCA().fit(X, labels)
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    series = pandas.Series(labels)
+    for y in (series, series.astype("category"), pandas.DataFrame({"y": labels}), series.astype("string")):
+        model = SPCA().fit(frame, y)
+        assert_allclose(model.components_, right.components_, atol=1e-13)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    Z = model.set_output(transform="pandas").transform(frame)
+    assert Z.columns.tolist() == ["spca0", "spca1", "spca2"]
+    polars = pytest.importorskip("polars")
+    model = SPCA().fit(polars.DataFrame(X, schema=list("abcde")), polars.Series(labels.astype(str)))
+    assert_allclose(model.components_, right.components_, atol=1e-13)
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", ["delta", "linear", "rbf"])
+def test_an_offset_changes_nothing_beyond_the_rounding_of_the_input(labels, dtype, kernel):
+    rng = R(2)
+    X = np.round(rng.standard_normal((60, 4)) * 64) / 64
+    y = labels if kernel == "delta" else np.round(rng.standard_normal(60) * 64) / 64
+    offset = 1e8 if dtype == np.float64 else 2048.0
+    far_y = y if kernel == "delta" else y + 1e8
+    assert_array_equal((X + offset).astype(dtype).astype(float) - offset, X)
+    near = SPCA(target_kernel=kernel).fit(X.astype(dtype), y)
+    far = SPCA(target_kernel=kernel).fit((X + offset).astype(dtype), far_y)
+    tolerance = 1e-7 if dtype == np.float32 else 1e-12
+    assert near.rank_ == far.rank_
+    for j in range(min(2, near.rank_)):
+        assert_allclose(np.abs(far.components_[j] @ near.components_[j]), 1, atol=tolerance)
+    assert_allclose(far.eigenvalues_[0], near.eigenvalues_[0], rtol=tolerance)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_units_change_no_direction(X, rng, scale):
+    y = rng.standard_normal(60)
+    right = SPCA().fit(X, y)
+    for model in (SPCA().fit(X * scale, y), SPCA().fit(X, y * scale), SPCA().fit(X * scale, y * scale)):
+        assert_allclose(model.components_, right.components_, atol=1e-12)
+
+
+def test_a_power_of_two_is_exact(X, labels):
+    one, other = SPCA().fit(X, labels), SPCA().fit(X * 2.0**-40, labels)
+    assert_array_equal(one.components_, other.components_)
+    assert_array_equal(one.eigenvalues_ * 2.0**-80, other.eigenvalues_)
+
+
+def test_duplicated_rows_count_twice(X, labels):
+    twice = SPCA().fit(np.repeat(X, 2, axis=0), np.repeat(labels, 2))
+    once = SPCA().fit(X, labels)
+    assert_allclose(twice.components_, once.components_, atol=1e-12)
+    assert_allclose(twice.eigenvalues_, 4 * once.eigenvalues_, rtol=1e-12)
+
+
+def test_layouts_and_threads_give_the_same_bits(rng):
+    X = rng.standard_normal((20_000, 30))
+    y = rng.integers(0, 5, 20_000)
+    z = rng.standard_normal((20_000, 2))
+    fits = []
+    for threads in (1, 2, 3):
+        prinax.set_num_threads(threads)
+        try:
+            fits.append([SPCA().fit(X, y), SPCA().fit(X, z), SPCA().fit(np.asfortranarray(X), y)])
+        finally:
+            prinax.set_num_threads(None)
+    for other in fits[1:]:
+        for a, b in zip(fits[0], other, strict=True):
+            assert_array_equal(a.components_, b.components_)
+            assert_array_equal(a.eigenvalues_, b.eigenvalues_)
+    assert_allclose(fits[0][2].components_, fits[0][0].components_, atol=1e-12)
+
+
+def test_nasty_matrices_give_orthonormal_directions(nasty):
+    y = np.arange(len(nasty)) >= max(1, len(nasty) // 3)
+    if np.ptp(nasty, axis=0).max() == 0:
+        with pytest.raises(ValueError, match="X must be data that vary with y"):
+            SPCA().fit(nasty, y)
+        return
+    model = SPCA().fit(nasty, y)
+    V = model.components_
+    assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-13)
+    Z = model.transform(nasty)
+    assert np.isfinite(Z).all()
+    assert_array_equal(Z, SPCA().fit_transform(nasty, y))
+
+
+# --- sentences ----------------------------------------------------------------------------------------------
+
+
+def test_more_components_than_the_rank_are_refused_by_name(X, labels, rng):
+    with pytest.raises(ValueError, match="n_components=4 is more than the rank 3"):
+        SPCA(4).fit(X, labels)
+    with pytest.raises(ValueError, match="n_components=2 is more than the rank 1"):
+        SPCA(2).fit(X, rng.standard_normal(60))
+    with pytest.raises(ValueError, match="n_components=9 is more than the rank 5"):
+        SPCA(9, target_kernel="identity").fit(X)
+    assert SPCA().fit(X, labels).rank_ == 3
+
+
+REFUSED = {
+    "one class": ({}, np.zeros(60, int), "a single class"),
+    "one name": ({}, ["a"] * 60, "a single class"),
+    "constant": ({}, np.full(60, 0.1), "y must be a target that varies"),
+    "constant for rbf": ({"target_kernel": "rbf"}, np.full(60, 0.1), "y must be a target that varies"),
+    "NaN": ({}, np.r_[np.nan, np.ones(59)], "y contains NaN"),
+    "missing name": ({}, [None, *["a", "b"] * 29, "a"], "y contains NaN or a missing label"),
+    "infinity": ({}, np.r_[np.inf, np.ones(59)], "Input y contains infinity"),
+    "too short": ({}, np.arange(59), "y has 59 samples, but X has 60"),
+    "none": ({}, None, "requires y to be passed, but the target y is None"),
+    "cube": ({}, np.zeros((60, 2, 2)), "shape"),
+    "not square": ({"target_kernel": "precomputed"}, np.zeros((60, 59)), "square"),
+    "wrong size": ({"target_kernel": "precomputed"}, np.eye(59), "y has 59 samples, but X has 60"),
+    "not symmetric": (
+        {"target_kernel": "precomputed"},
+        np.tri(60),
+        r"symmetric .* got entries \(0, 1\) = 0",
+    ),
+    "indefinite": ({"target_kernel": "precomputed"}, np.diag(np.r_[np.ones(59), -9]), "semidefinite"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_targets_that_cannot_serve(X, case):
+    params, y, sentence = REFUSED[case]
+    model = SPCA(**params)
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X, y)
+    assert vars(model).keys() == SPCA().get_params().keys()
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "sentence"),
+    [
+        ({"n_components": 0}, ValueError, "n_components must be an integer of at least 1, got 0"),
+        ({"n_components": True}, TypeError, "n_components must be an integer"),
+        ({"n_components": 0.5}, TypeError, "n_components must be an integer"),
+        ({"target_kernel": "poly"}, ValueError, "target_kernel must be one of 'auto', 'delta'"),
+        ({"target_kernel": 3}, TypeError, "target_kernel must be one of"),
+        ({"target_gamma": -1}, ValueError, "target_gamma must be"),
+        ({"center": 1}, TypeError, "center must be True or False"),
+        ({"solver": "eigen"}, ValueError, "solver must be one of 'auto', 'direct', 'dual', got 'eigen'"),
+    ],
+)
+def test_parameters_are_named(X, labels, params, error, sentence):
+    with pytest.raises(error, match=sentence):
+        SPCA(**params).fit(X, labels)
+
+
+def test_data_without_a_direction(labels):
+    for X in (np.full((60, 3), 0.1), np.zeros((60, 2))):
+        with pytest.raises(ValueError, match="X must be data that vary with y"):
+            SPCA().fit(X, labels)
+    bad = np.ones((60, 3))
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        SPCA().fit(bad, labels)
+
+
+def test_few_samples():
+    with pytest.raises(ValueError, match=r"X with 1 sample\(s\) .* a minimum of 2"):
+        SPCA().fit([[1.0, 2.0]], [0])
+    two = SPCA().fit([[1.0, 2.0], [4.0, 6.0]], ["a", "b"])
+    assert_allclose(two.components_, [[0.6, 0.8]], rtol=1e-15)
+    three = SPCA().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 1, 2])
+    assert three.rank_ == 2
+
+
+# --- the estimator ------------------------------------------------------------------------------------------
+
+
+def test_in_a_pipeline_with_its_target(X, labels):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    pipe = make_pipeline(SPCA(2), KNeighborsClassifier(1)).fit(X, labels)
+    assert pipe.score(X, labels) > 0.9
+    twin = clone(pipe[0].set_params(n_components=1)).fit(X, labels)
+    assert twin.components_.shape == (1, 5)
+
+
+def test_frozen_scores_are_those_of_the_model(X, labels):
+    model = SPCA(2).fit(X, labels)
+    assert_array_equal(model.freeze()(X), model.transform(X))
+    assert_array_equal(model.freeze()(X[3]), model.transform(X[3:4])[0])
+
+
+def test_a_failed_fit_changes_nothing(X, labels):
+    model = SPCA().fit(X, labels)
+    before = dict(vars(model))
+    for y in (np.zeros(60, int), labels[:9], None, np.zeros((60, 2, 2))):
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(X, y)
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+def test_no_warnings_and_no_weights(X, labels):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPCA().fit(X, labels).transform(X)
+    with pytest.raises(TypeError, match="takes no sample_weight"):
+        SPCA().set_fit_request(sample_weight=True)
