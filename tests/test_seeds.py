@@ -1,16 +1,18 @@
 """What lecture notes on principal component analysis claim, line by line, on hand data and on real images."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose
-from prinax import PCA
+from prinax import PCA, KernelPCA, kernel_matrix
 from sklearn.datasets import load_digits, load_iris
 
 R = np.random.default_rng
+EXAMPLES = Path(__file__).parents[1] / "examples"
 SOLVERS = ["auto", "covariance_eigh", "gram", "full", "lanczos", "randomized"]
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 HOUSES = np.array([[10.0, 10.0], [2.0, 2.0], [7.0, 7.0], [1.0, 1.0], [5.0, 5.0]])
@@ -18,7 +20,7 @@ HOUSES = np.array([[10.0, 10.0], [2.0, 2.0], [7.0, 7.0], [1.0, 1.0], [5.0, 5.0]]
 
 def images(name):
     """Real images out of an installed package, or a skip that says which package would bring them."""
-    data = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "data.py"))
+    data = runpy.run_path(str(EXAMPLES / "data.py"))
     try:
         return data[name]()
     except data["DataNotInstalledError"] as absent:
@@ -253,6 +255,54 @@ def test_k_by_ratio_by_eigenvalue_and_by_reconstruction_agree_with_the_spectrum(
 
 def test_iris_keeps_two_numbers_for_97_percent_of_its_variance():
     assert PCA(0.97).fit(load_iris().data).n_components_ == 2
+
+
+# Kernels
+
+
+def example(name):
+    """A script of the examples, run for its names; or a skip where its packages are missing."""
+    pytest.importorskip("matplotlib")
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    finally:
+        sys.path.remove(str(EXAMPLES))
+
+
+def test_the_linear_kernel_is_pca_and_new_rows_are_centred_by_the_matrices_of_ones():
+    X, new = correlated(), correlated(7, seed=5)
+    pca, model = PCA(3).fit(X), KernelPCA(3).fit(X)
+    assert_allclose(np.abs(model.transform(new)), np.abs(pca.transform(new)), atol=1e-10)
+    rbf = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
+    K, L = kernel_matrix(X, gamma=0.05), kernel_matrix(new, X, gamma=0.05)
+    one, across = np.ones((60, 60)) / 60, np.ones((7, 60)) / 60
+    centred = L - across @ K - L @ one + across @ K @ one
+    wanted = centred @ rbf.eigenvectors_ / np.sqrt(rbf.eigenvalues_)
+    assert_allclose(rbf.transform(new), wanted, atol=1e-12)
+
+
+def test_concentric_rings_separate_on_one_component():
+    X, which = example("rings")["rings"]()
+    z = KernelPCA(1, kernel="rbf", gamma=0.4).fit_transform(X)[:, 0]
+    inner, outer = z[which == 0], z[which == 1]
+    assert max(inner.min() - outer.max(), outer.min() - inner.max()) > 0.2
+    straight = PCA(1).fit_transform(X)[:, 0]
+    assert straight[which == 1].min() < straight[which == 0].min() < straight[which == 1].max()
+
+
+def test_manifold_methods_are_kernel_pca_with_their_own_kernels():
+    found = example("manifolds")
+    X, angle = found["swiss_roll"]()
+
+    def along(kernel):
+        return np.abs(KernelPCA(2, kernel="precomputed").fit_transform(found[kernel](X)))
+
+    assert_allclose(along("mds"), np.abs(PCA(2).fit_transform(X)), atol=1e-9)  # plain distances: PCA itself
+    sheet = 0.5 * (angle * np.sqrt(1 + angle**2) + np.arcsinh(angle))  # length along the roll
+    for kernel, least in (("isomap", 0.99), ("lle", 0.95), ("laplacian_eigenmaps", 0.95)):
+        z = KernelPCA(1, kernel="precomputed").fit_transform(found[kernel](X))[:, 0]
+        assert abs(np.corrcoef(z, sheet)[0, 1]) > least, kernel
 
 
 # Faces and noise

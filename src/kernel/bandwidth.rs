@@ -1,9 +1,8 @@
 //! gamma from the data: the total variance, or the exact median of all pairwise distances in O(n) memory.
 
-use super::{Extent, PARTS, Tiles};
+use super::{Extent, PARTS, Rate, Tiles};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
-use crate::power;
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
@@ -25,61 +24,6 @@ pub enum Gamma {
     Median,
 }
 
-/// Beyond this exponent a rate is 0 or infinite in any unit of the data.
-const FARTHEST: i32 = 10_000;
-
-/// A positive number that may lie outside the range of `f64`: gamma of data at 1e200 or 1e-200.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
-    value: f64,
-    exponent: i32,
-}
-
-impl Rate {
-    /// `value`, which must be finite and not negative.
-    ///
-    /// # Errors
-    /// [`Error::Value`] otherwise.
-    pub fn new(value: f64) -> Result<Self> {
-        if value.is_finite() && value >= 0.0 {
-            return Ok(Self { value, exponent: 0 });
-        }
-        Err(Error::value("gamma", value, "a finite number that is not negative, None, \"scale\" or \"median\""))
-    }
-
-    /// `value` 2^exponent, as [`Rate::parts`] gave them.
-    ///
-    /// # Errors
-    /// [`Error::Value`] as for [`Rate::new`].
-    pub fn in_parts(value: f64, exponent: i32) -> Result<Self> {
-        Ok(Self { exponent: exponent.clamp(-FARTHEST, FARTHEST), ..Self::new(value)? })
-    }
-
-    /// The number v and the exponent e of v 2^e.
-    #[must_use]
-    pub fn parts(self) -> (f64, i32) {
-        (self.value, self.exponent)
-    }
-
-    /// The plain number: 0 or infinity where `f64` does not reach.
-    #[must_use]
-    pub fn value(self) -> f64 {
-        power::scale(self.value, self.exponent)
-    }
-
-    /// The rate times 2^exponent: that of distances measured in units of 2^exponent.
-    #[must_use]
-    pub fn in_units(self, exponent: i32) -> f64 {
-        power::scale(self.value, self.exponent + exponent)
-    }
-
-    /// The rate times the squared length of a row, computed in units of 2^unit.
-    pub(super) fn of_square(self, row: impl Iterator<Item = f64>, unit: i32) -> f64 {
-        let down = power::power(-unit);
-        self.in_units(2 * unit) * row.map(|x| (x * down) * (x * down)).sum::<f64>()
-    }
-}
-
 impl Gamma {
     /// For kernels of x'y.
     pub(super) fn of_products<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
@@ -93,8 +37,8 @@ impl Gamma {
     pub(super) fn of_squares<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
         let Self::Median = self else { return self.simple(x, extent) };
         Ok(match median(x, extent, false, team)? {
-            Some(m) => Rate { value: 0.5 / (m * m), exponent: -2 * extent.spread_exponent() },
-            None => Rate { value: 1.0, exponent: 0 },
+            Some(m) => Rate::of(0.5 / (m * m), -2 * extent.spread_exponent()),
+            None => Rate::of(1.0, 0),
         })
     }
 
@@ -102,8 +46,8 @@ impl Gamma {
     pub(super) fn of_distances<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
         let Self::Median = self else { return self.simple(x, extent) };
         Ok(match median(x, extent, true, team)? {
-            Some(m) => Rate { value: 1.0 / m, exponent: -extent.spread_exponent() },
-            None => Rate { value: 1.0, exponent: 0 },
+            Some(m) => Rate::of(1.0 / m, -extent.spread_exponent()),
+            None => Rate::of(1.0, 0),
         })
     }
 
@@ -116,7 +60,7 @@ impl Gamma {
                 let unit = extent.spread_exponent();
                 let variance = extent.squared_distances(x, unit).1;
                 let constant = variance == 0.0;
-                Ok(if constant { Rate::new(1.0)? } else { Rate { value: 1.0 / variance, exponent: -2 * unit } })
+                Ok(if constant { Rate::new(1.0)? } else { Rate::of(1.0 / variance, -2 * unit) })
             }
         }
     }

@@ -10,14 +10,16 @@ mod few;
 mod functions;
 mod given;
 mod matrix;
+mod rate;
 mod symmetric;
 mod tiles;
 
-pub use bandwidth::{Gamma, Rate};
+pub use bandwidth::Gamma;
 pub use center::{KernelMeans, center_kernel};
 pub use extent::Extent;
 pub use functions::Kernel;
 pub use given::check_symmetric;
 pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
+pub use rate::Rate;
 pub use symmetric::symmetric_into;
 pub use tiles::{PARTS, Tiles, Units};
