@@ -134,12 +134,12 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EXTRA_CHECKS)
-@pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=repr)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS[:3], IncrementalPCA(), Whitener()], ids=repr)
 def test_scikit_learn_checks_of_its_own(name, estimator):
     for library in ("pandas", "polars"):
         if library in name or (library == "pandas" and "dataframe" in name):
             pytest.importorskip(library)
-    getattr(estimator_checks, name)("PCA", clone(estimator))
+    getattr(estimator_checks, name)(type(estimator).__name__, clone(estimator))
 
 
 # --- parameters and representation --------------------------------------------------------------------------

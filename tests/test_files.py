@@ -291,6 +291,24 @@ def mutations(data, rng, count):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_cut_short_anywhere_is_refused(frozen, tmp_path, suffix):
+    path = tmp_path / ("model" + suffix)
+    frozen.save(path)
+    content = path.read_bytes()
+    for length in range(0, len(content), 1 if suffix == ".safetensors" else 4):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"cannot be loaded: .{20,}"):
+            FrozenTransform.load(path)
+
+
+def test_moments_cut_short_anywhere_are_refused(moments):
+    content = moments.to_bytes()
+    for length in range(len(content)):
+        with pytest.raises(ValueError, match="a saved prinax Moments"):
+            Moments.from_bytes(content[:length])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_no_mutation_crashes_or_changes_the_shape(frozen, tmp_path, suffix, rng):
     path = tmp_path / ("model" + suffix)
     frozen.save(path)

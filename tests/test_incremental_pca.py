@@ -66,10 +66,13 @@ def test_any_split_and_any_order_of_merging_give_pca(data, n, d, seed):
     for part in parts:
         merged.merge(part)
     right = PCA().fit(X)
+    total = right.total_variance_
     for model in (merged, streamed(X, np.diff([0, *cuts, n]))):
         assert_allclose(
-            model.singular_values_, right.singular_values_, atol=1e-12 * right.singular_values_[0] * n
+            model.singular_values_, right.singular_values_, atol=1e-12 * right.singular_values_[0]
         )
+        assert_allclose(model.get_covariance(), right.get_covariance(), rtol=0, atol=1e-12 * total)
+        assert_allclose(model.reconstruct(X) if d < n else X, X, rtol=1e-12)
         assert_allclose(model.mean_, right.mean_, rtol=1e-14)
         assert model.n_samples_seen_ == n
 

@@ -145,6 +145,29 @@ def test_many_threads_read_one_solution(rng, monkeypatch):
     assert all(components is found[0] for components in found)
 
 
+def test_threads_that_read_after_each_batch_see_one_model(rng):
+    X = rng.standard_normal((400, 20))
+    model = IncrementalPCA(3)
+    for start in range(0, 400, 20):
+        model.partial_fit(X[start : start + 20])
+        found = []
+
+        def read(found=found):
+            components = model.components_
+            found.append((components, model.transform(X[:5]).tobytes(), model.explained_variance_))
+
+        threads = [threading.Thread(target=read) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 8
+        assert len({scores for _, scores, _ in found}) == 1
+        assert all(
+            part is first for entry in found for part, first in zip(entry[::2], found[0][::2], strict=True)
+        )
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore")
 def test_a_child_forked_while_another_thread_solves_does_not_wait_for_it(X):
