@@ -1,4 +1,4 @@
-"""What lecture notes state on whitening: decorrelation, variances of 1, nearness to the data, natural images."""
+"""What lecture notes state on whitening: decorrelation, variances of 1, nearness to data, natural images."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -32,6 +32,7 @@ sys.stdin.readline()
 SKLEARN = "import sklearn.decomposition as s\n"
 CONTESTANTS = {
     OURS: "import prinax\nfit = prinax.PCA(n_components=10).fit",
+    "prinax IncrementalPCA": "import prinax\nfit = prinax.IncrementalPCA(n_components=10).fit",
     "scikit-learn covariance_eigh": SKLEARN + "fit = s.PCA(10, svd_solver='covariance_eigh').fit",
     "scikit-learn full": SKLEARN + "fit = s.PCA(10, svd_solver='full').fit",
     "scikit-learn IncrementalPCA": SKLEARN + "fit = s.IncrementalPCA(10).fit",
