@@ -38,7 +38,7 @@ test: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.
 	@$(RUN) --bar "testing the Rust core, without Python" cargo test
 	@for minor in $(OLDER); do \
 	  $(RUN) "testing the estimator contract on scikit-learn $$minor" \
-	    .venv-sk$$minor/bin/python -P -m pytest -q -p no:cacheprovider tests/test_contract.py || exit 1; done
+	    .venv-sk$$minor/bin/python -P -m pytest -q -p no:cacheprovider $(wildcard tests/test_contract*.py) || exit 1; done
 	@best=$$($(PY) -c 'import prinax._core as core; print(core.simd_level())'); \
 	for level in scalar v3; do [ $$level = $$best ] && break; \
 	  PRINAX_SIMD=$$level $(RUN) "testing the numbers at the instruction level $$level" \

@@ -17,6 +17,16 @@ pub fn exponent(x: f64) -> i32 {
     }
 }
 
+/// Units are kept where they and their inverses are normal numbers.
+const LIMIT: i32 = 1000;
+
+/// The unit, 2^e, of data whose largest magnitude is x: the smallest e with |x| < 2^e, within +-1000. Scaling by it is exact,
+/// and near 1 no square over- or underflows. 0 for 0 and for what is not finite.
+#[must_use]
+pub fn unit(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() { 0 } else { exponent(x).clamp(-LIMIT, LIMIT) }
+}
+
 /// 2^e; 0 or infinity outside the range of `f64`.
 #[must_use]
 pub fn power(e: i32) -> f64 {
@@ -57,6 +67,14 @@ mod tests {
     fn exponents_bound_their_numbers() {
         for (x, e) in [(1.0, 1), (0.5, 0), (-3.0, 2), (f64::MAX, 1024), (f64::MIN_POSITIVE, -1021), (5e-324, -1073)] {
             assert_eq!(exponent(x), e, "{x}");
+        }
+    }
+
+    #[test]
+    fn units_and_their_inverses_are_normal() {
+        for (x, e) in [(0.0, 0), (f64::NAN, 0), (f64::INFINITY, 0), (3.0, 2), (-3.0, 2), (1e308, 1000), (5e-324, -1000)]
+        {
+            assert_eq!(unit(x), e, "{x}");
         }
     }
 

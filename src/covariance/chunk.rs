@@ -6,7 +6,7 @@ use super::product::Product;
 use super::scaled::row_start;
 use super::weights::{RowWeights, total};
 use crate::error::Result;
-use crate::matrix::{Element, MatrixView, zeros};
+use crate::matrix::{MatrixView, zeros};
 use crate::power::scale;
 use crate::simd::Lane;
 use crate::simd::panel::{Panel, Weights};
@@ -44,7 +44,8 @@ impl<T: Lane> Scratch<T> {
             self.accumulate(x, rows, &pilot, team)?;
             let mut moments =
                 self.correct(&mut pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered)?;
-            if moments.scatter_is_finite() && !(sample == Sample::Spread && vanished(x, &pilot, &moments)) {
+            if moments.scatter_is_finite() && !(sample == Sample::Spread && pilot.lost(x, |j| moments.scatter_at(j, j)))
+            {
                 let (count, weight) = source.weights.map_or((x.rows() as u64, x.rows() as f64), |w| w.count(range));
                 moments.set_rows(count, weight, source.weights.map_or(0, |w| w.level));
                 return Ok(moments);
@@ -92,11 +93,4 @@ impl<T: Lane> Scratch<T> {
         }
         Ok(Moments::from_parts(mean, take(&mut pilot.exponents), scatter, T::EPSILON))
     }
-}
-
-/// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that its squares are lost.
-fn vanished<T: Lane>(x: MatrixView<T>, pilot: &Pilot<T>, moments: &Moments) -> bool {
-    let small = <T as Element>::MIN_POSITIVE.sqrt();
-    let lost = |&j: &usize| moments.scatter_at(j, j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
-    pilot.guessed.iter().any(lost)
 }

@@ -1,21 +1,23 @@
 //! Mean and centred sum of squares of each column in one read and O(d) memory: for the roads that never form a
 //! d x d matrix.
 //!
-//! Chunks of rows are shifted by the mean of their first rows and put into power-of-two units, so that neither an offset
-//! nor a unit of 1e200 costs a digit; chunks merge by Chan, Golub and LeVeque (1983).
+//! Chunks of rows are shifted by a pilot and put into power-of-two units, so that neither an offset nor a unit of 1e200
+//! costs a digit; chunks merge by Chan, Golub and LeVeque (1983).
 
 use super::moments::two_sum;
+use super::pilot::{Pilot, Sample};
 use crate::error::Result;
 use crate::matrix::MatrixView;
+use crate::power::{power, scale};
+use crate::simd::panel::Shift;
+use crate::simd::syrk::Shape;
 use crate::simd::{Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Rows of a chunk: the pilot of [`PILOT_ROWS`] of them leaves at most their ratio, 16, of the digits' last bits.
+/// Rows of a chunk: as many as a pilot of the largest sample is a sixteenth of.
 const CHUNK_ROWS: usize = 4096;
-/// Rows whose mean is the pilot of their chunk.
-const PILOT_ROWS: usize = 256;
 /// Columns of a piece of work: its running sums stay in the first cache.
 const BLOCK_COLS: usize = 1024;
 /// Rows accumulated in the element type before they are added up in `f64`.
@@ -37,36 +39,18 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Reads `x` once (twice where the first rows of a column mislead about its unit). `center` off takes the moments
-    /// about 0.
+    /// Reads `x` once (a chunk twice where its sample misleads about a unit). `center` off takes the moments about 0.
     ///
     /// # Errors
     /// [`crate::Error::NotFinite`] naming X, [`crate::Error::Interrupted`].
     pub fn of<T: Lane>(x: MatrixView<T>, center: bool, team: &Team) -> Result<Self> {
-        let guess = Self::pass(x, center, None, team)?;
-        if guess.squares.iter().zip(&guess.mean).all(|(s, m)| s.is_finite() && m.is_finite()) && !guess.vanished() {
-            return Ok(guess);
-        }
-        x.check_finite("X")?;
-        let exponents = exponents_of(x, team);
-        Self::pass(x, center, Some(&exponents), team)
-    }
-
-    /// Whether the squares of some column fell below the normal numbers though its values did not.
-    fn vanished(&self) -> bool {
-        let mut columns = self.squares.iter().zip(&self.mean);
-        columns.any(|(&s, &m)| s < f64::MIN_POSITIVE / f64::EPSILON && (s > 0.0 || (m != 0.0 && m.abs() < SMALL_MEAN)))
-    }
-
-    fn pass<T: Lane>(x: MatrixView<T>, center: bool, exponents: Option<&[i32]>, team: &Team) -> Result<Self> {
         let (n, d) = (x.rows(), x.cols());
         let blocks: Vec<Range<usize>> = (0..d).step_by(BLOCK_COLS).map(|j| j..d.min(j + BLOCK_COLS)).collect();
         let chunks: Vec<Range<usize>> = (0..n).step_by(CHUNK_ROWS).map(|i| i..n.min(i + CHUNK_ROWS)).collect();
         let pieces = blocks.iter().flat_map(|cols| chunks.iter().map(|rows| (rows.clone(), cols.clone()))).collect();
         let parts = team.map(pieces, |(rows, cols): (Range<usize>, Range<usize>)| {
             team.check()?;
-            let known = exponents.map(|e| &e[cols.clone()]);
-            Ok(Self::of_piece(x.rows_in(rows).columns_in(cols), center, known))
+            Self::of_piece(x.rows_in(rows).columns_in(cols), center)
         });
         let mut all = Self::empty(n);
         let mut parts = parts.into_iter();
@@ -93,14 +77,27 @@ impl Columns {
     }
 
     /// One chunk of rows, one block of columns.
-    fn of_piece<T: Lane>(x: MatrixView<T>, center: bool, exponents: Option<&[i32]>) -> Self {
+    fn of_piece<T: Lane>(x: MatrixView<T>, center: bool) -> Result<Self> {
+        let mut sample = Sample::Spread;
+        loop {
+            let pilot = Pilot::of(x, None, center, sample, Shape::of::<T>());
+            let found = Self::about(&pilot, x, center);
+            let finite = found.squares.iter().chain(&found.mean).all(|value| value.is_finite());
+            if finite && !(sample == Sample::Spread && pilot.lost(x, |j| found.squares[j])) {
+                return Ok(found);
+            }
+            // Either the data are not finite, or the sample said too little about the units.
+            x.check_finite("X")?;
+            if sample == Sample::All {
+                return Ok(found);
+            }
+            sample = Sample::All;
+        }
+    }
+
+    /// The moments of `x` from sums about the pilot.
+    fn about<T: Lane>(pilot: &Pilot<T>, x: MatrixView<T>, center: bool) -> Self {
         let (n, d) = (x.rows(), x.cols());
-        let (pilot, widest) = pilot_of(x, center);
-        let exponents = match exponents {
-            Some(known) => known.to_vec(),
-            None => widest.into_iter().map(exponent_of::<T>).collect(),
-        };
-        let shift = Shift::new(&pilot, &exponents);
         let (mut sums, mut squares) = (vec![0.0; d], vec![0.0; d]);
         let mut buffer = vec![T::of(0.0); FLUSH_ROWS.min(n) * d];
         for start in (0..n).step_by(FLUSH_ROWS) {
@@ -108,7 +105,7 @@ impl Columns {
             let rows = &mut buffer[..range.len() * d];
             x.copy_rows(range, rows);
             let mut part = (vec![T::of(0.0); d], vec![T::of(0.0); d]);
-            run(Accumulate { rows, shift: &shift, sums: &mut part.0, squares: &mut part.1 });
+            run(Accumulate { rows, shift: &pilot.shift, sums: &mut part.0, squares: &mut part.1 });
             sums.iter_mut().zip(part.0).for_each(|(t, x)| *t += x.into());
             squares.iter_mut().zip(part.1).for_each(|(t, x)| *t += x.into());
         }
@@ -118,10 +115,10 @@ impl Columns {
             let offset = sums[j] / rows;
             if center {
                 squares[j] = (squares[j] - sums[j] * offset).max(0.0);
-                (mean[j], mean_rest[j]) = two_sum(pilot[j].into(), offset * 2f64.powi(exponents[j]));
+                (mean[j], mean_rest[j]) = two_sum(pilot.shift.center()[j].into(), scale(offset, pilot.exponents[j]));
             }
         }
-        Self { count: n, mean, mean_rest, squares, exponents }
+        Self { count: n, mean, mean_rest, squares, exponents: pilot.exponents.clone() }
     }
 
     /// Adds the rows of `other`: S += S_b + n_a n_b / (n_a + n_b) delta^2, in the larger of the two units.
@@ -129,79 +126,17 @@ impl Columns {
         let (a, b) = (self.count as f64, other.count as f64);
         for j in 0..self.mean.len() {
             let exponent = self.exponents[j].max(other.exponents[j]);
-            let ours = self.squares[j] * 4f64.powi(self.exponents[j] - exponent);
-            let theirs = other.squares[j] * 4f64.powi(other.exponents[j] - exponent);
+            let ours = self.squares[j] * power(2 * (self.exponents[j] - exponent));
+            let theirs = other.squares[j] * power(2 * (other.exponents[j] - exponent));
             let rest = other.mean_rest[j] - self.mean_rest[j];
             let delta = if center { other.mean[j] - self.mean[j] + rest } else { 0.0 };
-            let scaled = delta * 2f64.powi(-exponent);
+            let scaled = scale(delta, -exponent);
             self.squares[j] = ours + theirs + a * b / (a + b) * scaled * scaled;
             let (mean, rest) = two_sum(self.mean[j], delta * (b / (a + b)) + self.mean_rest[j]);
             (self.mean[j], self.mean_rest[j]) = (mean, rest);
             self.exponents[j] = exponent;
         }
         self.count += other.count;
-    }
-}
-
-/// Means below this may come from values whose squares vanish.
-const SMALL_MEAN: f64 = 1e-140;
-
-/// Pilot of each column (the mean of the first rows, in the element type; 0 without centring) and its largest distance.
-fn pilot_of<T: Lane>(x: MatrixView<T>, center: bool) -> (Vec<T>, Vec<f64>) {
-    let rows = x.rows().min(PILOT_ROWS);
-    let (mut pilot, mut widest) = (vec![T::of(0.0); x.cols()], vec![0.0; x.cols()]);
-    let mut lines = vec![T::of(0.0); rows * x.cols()];
-    x.copy_rows(0..rows, &mut lines);
-    let lines = || lines.chunks_exact(x.cols().max(1));
-    if center {
-        let mut sums = vec![0.0; x.cols()];
-        for line in lines() {
-            sums.iter_mut().zip(line).for_each(|(s, &x)| *s += x.into() / rows as f64);
-        }
-        pilot.iter_mut().zip(sums).for_each(|(p, s)| *p = T::of(s));
-    }
-    for line in lines() {
-        for ((w, &x), &p) in widest.iter_mut().zip(line).zip(&pilot) {
-            *w = f64::max(*w, (x.into() - p.into()).abs());
-        }
-    }
-    for (w, &p) in widest.iter_mut().zip(&pilot) {
-        if *w == 0.0 {
-            *w = p.into().abs(); // constant so far: the size of the values is the best guess
-        }
-    }
-    (pilot, widest)
-}
-
-/// Exponents from the largest magnitude of every column, for data whose first rows mislead.
-fn exponents_of<T: Lane>(x: MatrixView<T>, team: &Team) -> Vec<i32> {
-    let columns = (0..x.cols()).collect();
-    team.map(columns, |j: usize| exponent_of::<T>((0..x.rows()).fold(0.0, |m: f64, i| m.max(x.at(i, j).abs()))))
-}
-
-/// e with 2^e near x, inside the range where 2^e and 2^-e are normal in the element type.
-fn exponent_of<T: Lane>(x: f64) -> i32 {
-    let limit = if T::DOUBLE { 1000.0 } else { 120.0 };
-    if x > 0.0 && x.is_finite() {
-        #[allow(clippy::cast_possible_truncation)]
-        let exponent = x.log2().ceil().clamp(-limit, limit) as i32;
-        exponent
-    } else {
-        0
-    }
-}
-
-/// x becomes (x - pilot) / 2^exponent = x unit + offset, in one fused step.
-struct Shift<T> {
-    unit: Vec<T>,
-    offset: Vec<T>,
-}
-
-impl<T: Lane> Shift<T> {
-    fn new(pilot: &[T], exponents: &[i32]) -> Self {
-        let unit: Vec<T> = exponents.iter().map(|&e| T::of(2f64.powi(-e))).collect();
-        let offset = pilot.iter().zip(&unit).map(|(&p, &u)| T::of(0.0) - p * u).collect();
-        Self { unit, offset }
     }
 }
 
@@ -221,8 +156,8 @@ impl<T: Lane> WithSimd for Accumulate<'_, T> {
         let d = sums.len();
         for row in rows.chunks_exact(d.max(1)) {
             let (row, row_tail) = T::vectors::<S>(row);
-            let (unit, unit_tail) = T::vectors::<S>(&shift.unit);
-            let (offset, offset_tail) = T::vectors::<S>(&shift.offset);
+            let (unit, unit_tail) = T::vectors::<S>(shift.units());
+            let (offset, offset_tail) = T::vectors::<S>(shift.offsets());
             let (sums, sums_tail) = T::vectors_mut::<S>(sums);
             let (squares, squares_tail) = T::vectors_mut::<S>(squares);
             let columns = row.iter().zip(unit).zip(offset).zip(sums).zip(squares);

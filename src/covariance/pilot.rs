@@ -1,6 +1,6 @@
 //! The pilot of a chunk of rows: a point near its mean and a unit for each column, from a few of its rows.
 
-use crate::matrix::MatrixView;
+use crate::matrix::{Element, MatrixView};
 use crate::power::{exponent, power};
 use crate::simd::panel::{Shift, Weights};
 use crate::simd::syrk::Shape;
@@ -62,6 +62,14 @@ impl<T: Lane> Pilot<T> {
         }
         let total = weights.map_or(looked_at as f64, |w| w.iter().map(|&w| w.into()).sum());
         Self::from_spread(spread, total, centered, shape)
+    }
+
+    /// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that `square(j)`, the sum of its
+    /// squares, is lost.
+    pub(super) fn lost(&self, x: MatrixView<T>, square: impl Fn(usize) -> f64) -> bool {
+        let small = <T as Element>::MIN_POSITIVE.sqrt();
+        let lost = |&j: &usize| square(j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
+        self.guessed.iter().any(lost)
     }
 
     fn from_spread(spread: Spread<T>, total: f64, centered: bool, shape: Shape) -> Self {

@@ -6,12 +6,9 @@ use super::orthogonal::{append, append_random, deflate, length};
 use super::product::{columns, multiply};
 use super::random::Random;
 use crate::error::{Error, Result};
-use crate::power::scale;
+use crate::power::{power, scale, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
-
-/// Exponents of the unit in which products are kept, so that its inverse is a normal number.
-const EXPONENTS: i32 = 1000;
 
 /// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the last
 /// block E of V. All of V stays orthonormal to rounding (Gram-Schmidt, twice, against everything).
@@ -126,13 +123,11 @@ impl<'a> Krylov<'a> {
             return Err(Error::NotFinite { what: "A", nan: largest.is_nan() });
         }
         if self.exponent.is_none() && largest > 0.0 {
-            #[allow(clippy::cast_possible_truncation)] // between -1074 and 1024
-            let exponent = largest.log2().floor() as i32;
-            self.exponent = Some(exponent.clamp(-EXPONENTS, EXPONENTS));
+            self.exponent = Some(unit(largest));
         }
-        let unit = scale(1.0, -self.exponent.unwrap_or(0));
+        let inverse = power(-self.exponent.unwrap_or(0));
         for x in block {
-            *x *= unit;
+            *x *= inverse;
         }
         Ok(())
     }

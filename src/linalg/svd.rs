@@ -6,6 +6,7 @@
 use super::qr::{Qr, triangular_factor, with_scratch};
 use super::spectrum::Singular;
 use crate::error::{Error, Result};
+use crate::power::{power, unit};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
@@ -61,8 +62,8 @@ pub fn small_svd(a: &DMatrix<f64>) -> Result<Small> {
     let (rows, cols) = a.shape();
     let p = rows.min(cols);
     // faer's tolerances are absolute: bring the largest entry near 1 by a power of two.
-    let exponent = exponent_of(a.amax());
-    let scaled = a * 2f64.powi(-exponent);
+    let exponent = unit(a.amax());
+    let scaled = a * power(-exponent);
     let (mut left, mut right, mut values) = (Mat::zeros(rows, p), Mat::zeros(cols, p), Col::zeros(p));
     let need =
         svd_scratch::<f64>(rows, cols, ComputeSvdVectors::Thin, ComputeSvdVectors::Thin, Par::Seq, Spec::default());
@@ -74,20 +75,9 @@ pub fn small_svd(a: &DMatrix<f64>) -> Result<Small> {
     if outcome.is_err() {
         return Err(Error::NoConvergence { what: "the SVD", detail: format!("a {rows} x {cols} factor") });
     }
-    let values = (0..p).map(|j| values[j] * 2f64.powi(exponent)).collect();
+    let values = (0..p).map(|j| values[j] * power(exponent)).collect();
     let owned = |m: &Mat<f64>| DMatrix::from_fn(m.nrows(), p, |i, j| m[(i, j)]);
     Ok(Small { left: owned(&left), values, right: owned(&right) })
-}
-
-/// e with 2^e <= x < 2^(e+1), inside the range where 2^e and 2^-e are normal; 0 for zero and for what is not finite.
-fn exponent_of(x: f64) -> i32 {
-    if x > 0.0 && x.is_finite() {
-        #[allow(clippy::cast_possible_truncation)]
-        let exponent = x.log2().floor().clamp(-1000.0, 1000.0) as i32;
-        exponent
-    } else {
-        0
-    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,7 @@ use crate::simd::run;
 use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
 
-/// Units are kept where they and their inverses are normal numbers.
-const LIMIT: i32 = 1000;
-
-/// The e for which the largest entry of `2^-e a` lies between 1/2 and 1, within +-1000; 0 for a matrix of zeros.
-/// Scaling by it is exact, and near 1 no square over- or underflows.
+/// The [`power::unit`] of the largest entry: that of `2^-e a` lies between 1/2 and 1.
 ///
 /// # Errors
 /// [`Error::Shape`] when `a` is not square, [`Error::NotFinite`].
@@ -22,7 +18,7 @@ pub(super) fn unit_of(a: &DMatrix<f64>) -> Result<i32> {
     if !finite {
         return Err(Error::NotFinite { what: "a", nan: a.iter().any(|x| x.is_nan()) });
     }
-    Ok(if largest == 0.0 { 0 } else { power::exponent(largest).clamp(-LIMIT, LIMIT) })
+    Ok(power::unit(largest))
 }
 
 /// The largest magnitude, and whether every value is finite.

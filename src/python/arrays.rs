@@ -4,10 +4,16 @@ use crate::error::Result;
 use crate::matrix::{Element, MatrixView, span};
 use nalgebra::DMatrix;
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::types::PyDict;
 use pyo3::{PyTypeInfo, intern, prelude::*};
+
+/// A vector argument, borrowed for the call.
+pub(super) type Vector<'py> = PyReadonlyArray1<'py, f64>;
 
 /// A matrix argument of either dtype, borrowed for the call.
 pub(super) enum Matrix<'py> {

@@ -1,18 +1,16 @@
 //! Second moments: covariance, inner products, row centring, and the state that streams.
 
-use super::arrays::{Matrix, filled, square, vector, with_view};
+use super::arrays::{Matrix, Vector, filled, square, vector, with_view};
 use super::jobs::compute;
 use crate::covariance::{
     Columns, Fading, Moments as State, MomentsOptions, center_rows as center, gram as inner_products,
 };
 use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-type Vector<'py> = PyReadonlyArray1<'py, f64>;
 
 #[pyfunction]
 #[pyo3(signature = (x, ddof, center, weights))]

@@ -1,16 +1,14 @@
 //! The frozen transform as a Python object that is called like a function.
 
-use super::arrays::{Matrix, contiguous, filled_apart, filled_as, slice, view};
+use super::arrays::{Matrix, Vector, contiguous, filled_apart, filled_as, slice, view};
 use super::jobs::compute;
 use crate::error::Result;
 use crate::models::{AnyFrozen, Frozen, LinearMap};
 use crate::simd::Lane;
-use numpy::{Element, IntoPyArray, PyArray1, PyArrayDescr, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayDescr, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-
-type Vector<'py> = PyReadonlyArray1<'py, f64>;
 
 #[pyclass(frozen, subclass, module = "prinax._core")]
 pub(super) struct FrozenTransform(AnyFrozen);

@@ -7,12 +7,14 @@ mod arrays;
 mod covariance;
 mod errors;
 mod frozen;
+mod gaussian;
 mod hsic;
 mod jobs;
 mod kernel;
 mod kernel_pca;
 mod linalg;
 mod pca;
+mod projection;
 mod spca;
 mod whitening;
 
@@ -27,10 +29,11 @@ mod _core {
     #[pymodule_export]
     use super::frozen::FrozenTransform;
     #[pymodule_export]
+    use super::gaussian::{model_covariance, model_precision, score, score_samples};
+    #[pymodule_export]
     use super::hsic::{cka, hsic, hsic_gamma_test, hsic_permutation_test};
     #[pymodule_export]
     use super::jobs::{get_num_threads, set_num_threads, simd_level};
-
     #[pymodule_export]
     use super::kernel::{center_kernel, kernel_matrix};
     #[pymodule_export]
@@ -38,10 +41,10 @@ mod _core {
     #[pymodule_export]
     use super::linalg::eigh;
     #[pymodule_export]
-    use super::pca::{
-        back_project, components_for, fit_pca, model_covariance, model_precision, pca_from_covariance,
-        pca_from_moments, project, project_fast, reconstruct, reconstruction_error, residuals, score, score_samples,
-        squared_residuals,
+    use super::pca::{components_for, fit_pca, pca_from_covariance, pca_from_moments};
+    #[pymodule_export]
+    use super::projection::{
+        back_project, project, project_fast, reconstruct, reconstruction_error, residuals, squared_residuals,
     };
     #[pymodule_export]
     use super::spca::{fit_kernel_spca, fit_spca, kernel_spca_scores};

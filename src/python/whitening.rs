@@ -1,11 +1,11 @@
 //! Fits of whitening maps.
 
-use super::arrays::{Matrix, columns_as_rows, vector, with_view};
+use super::arrays::{Matrix, Vector, columns_as_rows, vector, with_view};
 use super::jobs::compute;
 use super::pca::cost;
 use crate::error::Error;
 use crate::models::{Components, Method, Whitening, WhiteningOptions};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 type Fit<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, usize);
@@ -25,7 +25,7 @@ impl<'py> FromPyObject<'_, 'py> for Method {
 pub(super) fn fit_whitener<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Vector<'py>>,
     method: Method,
     n_components: Components,
     eps: f64,

@@ -33,6 +33,18 @@ impl<T: Lane> Shift<T> {
     pub fn center(&self) -> &[T] {
         &self.center
     }
+
+    /// The factor of each column.
+    #[must_use]
+    pub fn units(&self) -> &[T] {
+        &self.unit[..self.center.len()]
+    }
+
+    /// What is added to each column then.
+    #[must_use]
+    pub fn offsets(&self) -> &[T] {
+        &self.offset[..self.center.len()]
+    }
 }
 
 /// Frequencies of rows: each row is multiplied by the root of its weight; weight 0 leaves the row out unread.

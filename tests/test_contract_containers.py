@@ -1,0 +1,104 @@
+"""scikit-learn's contract: tables in and out, names, copies, pickles.
+
+Runs on scikit-learn 1.7 and later; pandas and polars are used where they are installed.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from prinax import PCA
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((60, 5)) * [5, 4, 3, 2, 1] + 3
+
+
+@pytest.fixture
+def pca(X):
+    return PCA(n_components=3).fit(X)
+
+
+@pytest.fixture
+def frame(X):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(X, columns=list("abcde"), index=range(100, 160))
+
+
+# --- containers and names -----------------------------------------------------------------------------------
+
+
+def test_set_output_pandas_keeps_the_index(frame):
+    pca = PCA(n_components=2).set_output(transform="pandas")
+    for Z in (pca.fit_transform(frame), pca.transform(frame)):
+        assert Z.columns.tolist() == ["pca0", "pca1"]
+        assert Z.index.equals(frame.index)
+    assert type(pca.set_output(transform="default").transform(frame)) is np.ndarray
+
+
+def test_set_output_polars(X):
+    polars = pytest.importorskip("polars")
+    pca = PCA(n_components=2).set_output(transform="polars")
+    Z = pca.fit_transform(polars.DataFrame(X, schema=list("abcde")))
+    assert isinstance(Z, polars.DataFrame)
+    assert Z.columns == ["pca0", "pca1"]
+
+
+def test_set_output_refuses_what_it_does_not_know(pca, X):
+    with pytest.raises(ValueError, match=r"output config must be in .* got 'arrow'"):
+        pca.set_output(transform="arrow")
+    assert pca.set_output(transform=None) is pca
+    assert type(pca.transform(X)) is np.ndarray
+
+
+def test_names_are_checked_where_both_sides_have_them(frame):
+    pca = PCA(n_components=2).fit(frame)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        pca.transform(frame[list("bacde")])
+    with pytest.raises(ValueError, match=r"(?s)unseen at fit time:\n- z\n.*now missing:\n- e\n"):
+        pca.transform(frame.rename(columns={"e": "z"}))
+    with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
+        pca.transform(frame.to_numpy())
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="X has feature names, but PCA was fitted without"):
+        PCA(n_components=2).fit(frame.to_numpy()).transform(frame)
+
+
+# --- copies and files ---------------------------------------------------------------------------------------
+
+
+def through_joblib(pca, folder):
+    joblib = pytest.importorskip("joblib")
+    joblib.dump(pca, folder / "pca.joblib")
+    return joblib.load(folder / "pca.joblib", mmap_mode="r")
+
+
+COPIES = {
+    "pickle": lambda pca, _: pickle.loads(pickle.dumps(pca)),
+    "oldest protocol": lambda pca, _: pickle.loads(pickle.dumps(pca, protocol=0)),
+    "deepcopy": lambda pca, _: copy.deepcopy(pca),
+    "copy": lambda pca, _: copy.copy(pca),
+    "joblib, memory-mapped": through_joblib,
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_transform_alike(way, pca, X, tmp_path):
+    twin = COPIES[way](pca, tmp_path)
+    assert vars(twin).keys() == vars(pca).keys()
+    assert_array_equal(twin.transform(X), pca.transform(X))
+
+
+def test_states_that_cannot_be_read_say_so(pca):
+    state = pca.__getstate__()
+    with pytest.raises(ValueError, match=r"saved by prinax 99\.0\.0, which prinax .* cannot read: upgrade"):
+        PCA.__new__(PCA).__setstate__({**state, "_prinax_version": "99.0.0"})
+    with pytest.raises(ValueError, match="this is no saved PCA"):
+        PCA.__new__(PCA).__setstate__({"components_": 1})
+    del state["ddof"]
+    older = PCA.__new__(PCA)
+    older.__setstate__(state)
+    assert older.ddof == 1
