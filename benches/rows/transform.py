@@ -1,4 +1,4 @@
-"""Projecting new rows with a fitted PCA and with its frozen form: one row for services, batches for pipelines."""
+"""Projecting new rows with a fitted PCA or its frozen form: one row for services, batches for pipelines."""
 
 from collections.abc import Callable
 from functools import partial
