@@ -68,6 +68,9 @@ LONG = {
     "lanczos": 'PCA(2, svd_solver="lanczos").fit(windows(20_000_000, 1000))',
     "gram": 'PCA(2, svd_solver="gram").fit(windows(1000, 4_000_000))',
     "eigh": "prinax.eigh(np.cos(np.add.outer(*2 * [np.arange(5000.0)]) ** 2))",
+    "SPCA": "prinax.SPCA().fit(windows(6_000_000, 1000), np.arange(6_000_000.0))",
+    "hsic": "prinax.hsic(windows(200_000, 5), windows(200_000, 3))",
+    "permutations": "prinax.hsic_test(windows(1000, 5), windows(1000, 3), n_permutations=10**6)",
 }
 
 

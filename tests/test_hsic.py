@@ -307,7 +307,12 @@ REFUSED = {
     "strings": ((GOOD, list("abcdefghij")), {}, TypeError, "Y"),
     "cube": ((np.zeros((3, 3, 3)), GOOD), {}, ValueError, "X"),
     "not square": ((np.ones((10, 9)), GOOD), {"kernel_x": "precomputed"}, ValueError, "X must be a square"),
-    "not symmetric": ((np.tri(10), GOOD), {"kernel_x": "precomputed"}, ValueError, "X must be a symmetric"),
+    "not symmetric": (
+        (np.tri(10), GOOD),
+        {"kernel_x": "precomputed"},
+        ValueError,
+        "X must be symmetric, got entry",
+    ),
     "kernel": ((GOOD, GOOD), {"kernel_y": "gaussian"}, ValueError, "kernel_y must be one of"),
     "kernel type": ((GOOD, GOOD), {"kernel_x": 3}, TypeError, "kernel_x must be one of"),
     "gamma": ((GOOD, GOOD), {"gamma_y": -1}, ValueError, "gamma_y must be"),

@@ -186,6 +186,11 @@ def test_few_samples_and_equal_rows():
     assert KernelSPCA().fit([[0.0], [2.0], [5.0]], [0, 1, 2]).rank_ == 2
 
 
+def test_what_overflows_is_named(X, labels):
+    with pytest.raises(ValueError, match="kernel matrix contains infinity"):
+        KernelSPCA(kernel="poly").fit(X * 1e150, labels)
+
+
 def test_a_kernel_at_the_edge_of_its_range(X, labels):
     model = KernelSPCA(gamma="median").fit(X * 1e-200, labels)
     right = KernelSPCA(gamma="median").fit(X, labels)

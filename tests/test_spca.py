@@ -316,6 +316,7 @@ REFUSED = {
     "constant for rbf": ({"target_kernel": "rbf"}, np.full(60, 0.1), "y must be a target that varies"),
     "NaN": ({}, np.r_[np.nan, np.ones(59)], "y contains NaN"),
     "missing name": ({}, [None, *["a", "b"] * 29, "a"], "y contains NaN or a missing label"),
+    "complex": ({}, np.arange(60) * 1j, "Complex data not supported"),
     "infinity": ({}, np.r_[np.inf, np.ones(59)], "Input y contains infinity"),
     "too short": ({}, np.arange(59), "y has 59 samples, but X has 60"),
     "none": ({}, None, "requires y to be passed, but the target y is None"),
@@ -325,7 +326,7 @@ REFUSED = {
     "not symmetric": (
         {"target_kernel": "precomputed"},
         np.tri(60),
-        r"symmetric .* got entries \(0, 1\) = 0",
+        r"y must be symmetric, got entry \(1, 0\) = 1",
     ),
     "indefinite": ({"target_kernel": "precomputed"}, np.diag(np.r_[np.ones(59), -9]), "semidefinite"),
 }

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 NAMES = ("auto", "delta", "linear", "rbf", "identity", "precomputed")
 
-# Kinds of dtype that are numbers to a numeric kernel.
-NUMBERS = "biuf"
+# Kinds of dtype that are numbers to a numeric kernel; complex ones are refused as such.
+NUMBERS = "biufc"
 
 
 def checked(estimator: Any) -> _kernels.Kernel:

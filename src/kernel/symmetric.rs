@@ -10,34 +10,53 @@ const ASYMMETRY: f64 = 1e3;
 /// Rows and columns of a square in which a matrix is compared with its transpose: both stay in the first cache.
 const SQUARE: usize = 32;
 
+/// Square, finite and symmetric to rounding, or an error that says what `k`, called `what`, is instead. Time O(n^2).
+///
+/// # Errors
+/// [`Error::Value`], [`Error::NotFinite`].
+pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
+    compare_halves(k, what, |_, _, _| ())
+}
+
 /// The mean of both halves of the n x n matrix `k`, called `what` in errors, written to `out`: exactly symmetric.
 ///
 /// # Errors
 /// [`Error::Value`] when `k` is not square, or not symmetric to rounding; [`Error::NotFinite`]; [`Error::Shape`] when
 /// `out` does not hold n^2 values.
 pub fn symmetric_into<T: Element>(k: MatrixView<T>, what: &'static str, out: &mut [f64]) -> Result<()> {
+    let n = k.rows();
+    let wanted = n.saturating_mul(n);
+    if k.cols() == n && out.len() != wanted {
+        return Err(Error::Shape { what: "out", found: out.len(), wanted });
+    }
+    compare_halves(k, what, |(i, j), a, b| {
+        let mean = 0.5 * a + 0.5 * b;
+        out[i * n + j] = mean;
+        out[j * n + i] = mean;
+    })
+}
+
+/// Shows each pair of mirrored entries, square by square.
+fn compare_halves<T: Element>(
+    k: MatrixView<T>,
+    what: &'static str,
+    mut visit: impl FnMut((usize, usize), f64, f64),
+) -> Result<()> {
     k.check_finite(what)?;
     let n = k.rows();
     if k.cols() != n {
         return Err(Error::value(what, format!("shape ({n}, {})", k.cols()), "a square matrix"));
     }
-    if out.len() != n * n {
-        return Err(Error::Shape { what: "out", found: out.len(), wanted: n * n });
-    }
     let (mut largest, mut worst) = (0.0f64, (0.0, 0, 0));
-    for rows in (0..n).step_by(SQUARE) {
-        for cols in (0..=rows).step_by(SQUARE) {
-            for i in rows..n.min(rows + SQUARE) {
-                for j in cols..(cols + SQUARE).min(i + 1) {
-                    let (a, b) = (k.at(i, j), k.at(j, i));
-                    largest = largest.max(a.abs()).max(b.abs());
-                    if (a - b).abs() > worst.0 {
-                        worst = ((a - b).abs(), i, j);
-                    }
-                    let mean = 0.5 * a + 0.5 * b;
-                    out[i * n + j] = mean;
-                    out[j * n + i] = mean;
+    for (rows, cols) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
+        for i in rows..n.min(rows + SQUARE) {
+            for j in cols..(cols + SQUARE).min(i + 1) {
+                let (a, b) = (k.at(i, j), k.at(j, i));
+                largest = largest.max(a.abs()).max(b.abs());
+                if (a - b).abs() > worst.0 {
+                    worst = ((a - b).abs(), i, j);
                 }
+                visit((i, j), a, b);
             }
         }
     }
@@ -63,6 +82,10 @@ mod tests {
         let sentence = symmetric_into(MatrixView::new(&crooked, 2, 2).unwrap(), "X", &mut out).unwrap_err().to_string();
         assert_eq!(sentence, "X must be symmetric, got entry (1, 0) = 0.5 and entry (0, 1) = 1");
         assert!(symmetric_into(MatrixView::new(&crooked, 1, 4).unwrap(), "X", &mut out).is_err());
+        assert_eq!(check_symmetric(MatrixView::new(&nearly, 2, 2).unwrap(), "X"), Ok(()));
+        assert_eq!(check_symmetric(MatrixView::new(&crooked, 2, 2).unwrap(), "X").unwrap_err().to_string(), sentence);
+        let missing = [1.0, f64::NAN, f64::NAN, 1.0];
+        assert!(check_symmetric(MatrixView::new(&missing, 2, 2).unwrap(), "X").is_err());
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl KernelSpca {
         team: &Team,
     ) -> Result<Self> {
         let Some(factor) = factor else { return Self::unsupervised(k, components, team) };
-        let Cross { psi, exponent, mean } = Cross::of(k, factor, "the kernel matrix", team)?;
+        let Cross { psi, exponent, mean } = Cross::of(k, factor, "kernel matrix", team)?;
         let mut inner = factor.centred_transpose_times(&psi);
         inner = (&inner + inner.transpose()) * 0.5;
         let pairs = eigh(&inner, team)?;
