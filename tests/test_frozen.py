@@ -275,6 +275,17 @@ def test_a_frozen_model_is_the_definition(rng):
     assert_allclose(model.freeze()(X), (X - model.mean_) @ model.components_.T, atol=1e-14 * 9)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("center", [True, False])
+def test_a_frozen_supervised_model_has_the_bits_of_transform(rng, tmp_path, dtype, center):
+    X = (5 + rng.standard_normal((60, 9))).astype(dtype)
+    model = prinax.SPCA(2, center=center).fit(X, np.arange(60) % 3)
+    model.freeze().save(tmp_path / "model.safetensors")
+    frozen = FrozenTransform.load(tmp_path / "model.safetensors")
+    assert_array_equal(frozen(X), model.transform(X))
+    assert_array_equal(frozen(X[3]), model.transform(X[3:4])[0])
+
+
 def test_freezing_needs_a_fitted_model():
     with pytest.raises(prinax.NotFittedError, match="not fitted"):
         prinax.PCA().freeze()
