@@ -40,7 +40,7 @@ pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};
 pub use inverse::inverse_of_upper;
 pub use lanczos::{LanczosOptions, lanczos};
 pub use leading::{leading, leading_pays};
-pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, times, transpose_times};
+pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, Stored, times, transpose_times};
 pub use orthogonal::complete;
 pub use product::{product, product_transposed, transposed_product};
 pub use qr::{Qr, triangular_factor};

@@ -43,8 +43,27 @@ impl Operator for Dense<'_> {
     }
 
     fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
+        Stored { entries: self.0.as_slice(), dim: self.dim() }.apply(q, z, team)
+    }
+}
+
+/// A symmetric matrix stored in somebody else's memory, row by row (or column by column: it is the same).
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'a> {
+    /// All dim^2 entries.
+    pub entries: &'a [f64],
+    /// Number of rows.
+    pub dim: usize,
+}
+
+impl Operator for Stored<'_> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
         let dim = self.dim();
-        debug_assert!(self.0.is_square() && q.len() == z.len());
+        debug_assert!(self.entries.len() == dim * dim && q.len() == z.len());
         let width = q.len().checked_div(dim).unwrap_or(0);
         if width == 0 {
             return Ok(());
@@ -52,7 +71,7 @@ impl Operator for Dense<'_> {
         // The columns are the rows: A is symmetric.
         let pieces = (dim * dim / PIECE_ELEMENTS).clamp(1, MOST_PIECES);
         let step = dim.div_ceil(pieces).next_multiple_of(3);
-        let parts = team.map(self.0.as_slice().chunks(step * dim).collect(), |rows: &[f64]| {
+        let parts = team.map(self.entries.chunks(step * dim).collect(), |rows: &[f64]| {
             team.check()?;
             Ok(inner_products(rows, q, dim))
         });

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::hsic::Sample;
 use crate::kernel::{Gamma, Kernel};
 use crate::linalg::fix_signs;
-use crate::matrix::Element;
+use crate::matrix::{Element, zeros};
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -132,12 +132,39 @@ impl KernelPca {
     /// eigenvalue among those asked for; [`Error::Memory`] before anything is allocated; [`Error::NotFinite`],
     /// [`Error::NoConvergence`], [`Error::Interrupted`].
     pub fn fit<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions, team: &Team) -> Result<Self> {
+        let mut buffer = zeros::<f64>(Self::buffer_len(sample, options)?, "the kernel matrix")?;
+        Self::fit_in(sample, options, &mut buffer, team)
+    }
+
+    /// Number of values in the buffer that [`KernelPca::fit_in`] works in: n^2, none for the linear kernel.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for options that do not fit the data, [`Error::Memory`] where there is no room.
+    pub fn buffer_len<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions) -> Result<usize> {
         let n = sample.len();
         check_components(options.components, n)?;
+        if is_linear(sample) {
+            return Ok(0);
+        }
+        kernel_roads::check_room(n, options)?;
+        Ok(n.saturating_mul(n))
+    }
+
+    /// [`KernelPca::fit`] with the kernel matrix in memory of the caller's: large pages make it twice as fast.
+    ///
+    /// # Errors
+    /// Those of [`KernelPca::fit`]; [`Error::Shape`] for a buffer of another length.
+    pub fn fit_in<T: Lane>(
+        sample: &Sample<T>,
+        options: &KernelPcaOptions,
+        buffer: &mut [f64],
+        team: &Team,
+    ) -> Result<Self> {
+        check_components(options.components, sample.len())?;
         if let Sample::Rows(x, Kernel::<Gamma>::Linear { .. }) = *sample {
             return linear_kernel::fit(x, options, team);
         }
-        let solved = kernel_roads::solve(sample, options, team)?;
+        let solved = kernel_roads::solve(sample, options, buffer, team)?;
         let Pairs { mut values, mut vectors } = solved.pairs;
         refuse_negative::<T>(&values, solved.noise)?;
         let living = values.iter().take_while(|&&v| v > solved.noise).count();
@@ -160,6 +187,10 @@ impl KernelPca {
             solver: solved.solver,
         })
     }
+}
+
+fn is_linear<T: Lane>(sample: &Sample<T>) -> bool {
+    matches!(sample, Sample::Rows(_, Kernel::<Gamma>::Linear { .. }))
 }
 
 /// Column j times `factor(j)`.

@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::hsic::Sample;
 use crate::kernel::{Kernel, KernelMeans, center_kernel, kernel_matrix_wide, symmetric_into};
 use crate::linalg::{
-    CenteredKernel, Dense, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos,
+    CenteredKernel, Eigen, LanczosOptions, RandomizedOptions, Stored, components_reaching, eigh_leading, lanczos,
     leading_pays, randomized,
 };
-use crate::matrix::{Element, MatrixView, zeros};
+use crate::matrix::{Element, MatrixView};
 use crate::memory;
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -33,7 +33,7 @@ pub(super) struct Solved {
 }
 
 /// Matrices of the size of K that the dense road takes beside it.
-const DENSE_SCRATCH: u128 = 4;
+const DENSE_SCRATCH: u128 = 5;
 /// A mean of K this many times its spread is subtracted before any product: H removes it anyway, and its rounding would
 /// hide the spread.
 const OFFSET: f64 = 16.0;
@@ -48,40 +48,58 @@ const ROWS: usize = 64;
 /// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
 const ROUNDING: f64 = 4.0;
 
-pub(super) fn solve<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions, team: &Team) -> Result<Solved> {
-    let n = sample.len();
-    let what = "the kernel matrix";
-    let known = options.components.known(n);
-    let dense = match options.solver {
+/// What a refusal for want of memory, or of finite values, calls the matrix.
+const WHAT: &str = "the kernel matrix";
+
+/// Whether the dense road is taken from the start.
+fn is_dense(n: usize, options: &KernelPcaOptions) -> bool {
+    match options.solver {
         KernelSolver::Dense => true,
-        KernelSolver::Auto => !leading_pays(known.unwrap_or(FIRST_PAIRS), n),
+        KernelSolver::Auto => !leading_pays(options.components.known(n).unwrap_or(FIRST_PAIRS), n),
         _ => false,
-    };
-    let matrices = if dense { 1 + DENSE_SCRATCH } else { 1 };
-    memory::check_bytes(matrices * (n as u128).pow(2) * size_of::<f64>() as u128, what)?;
-    let mut k = zeros::<f64>(n.saturating_mul(n), what)?;
+    }
+}
+
+/// Refuses n samples where the machine has no room for what their solution takes.
+pub(super) fn check_room(n: usize, options: &KernelPcaOptions) -> Result<()> {
+    let matrices = if is_dense(n, options) { 1 + DENSE_SCRATCH } else { 1 };
+    memory::check_bytes(matrices * (n as u128).pow(2) * size_of::<f64>() as u128, WHAT)
+}
+
+/// `k` holds n^2 values, and whatever it is left with afterwards.
+pub(super) fn solve<T: Lane>(
+    sample: &Sample<T>,
+    options: &KernelPcaOptions,
+    k: &mut [f64],
+    team: &Team,
+) -> Result<Solved> {
+    let n = sample.len();
+    let known = options.components.known(n);
+    if k.len() != n.saturating_mul(n) {
+        return Err(Error::Shape { what: "the buffer", found: k.len(), wanted: n.saturating_mul(n) });
+    }
     let (kernel, terms, eps) = match *sample {
         Sample::Rows(x, kernel) => {
             let kernel = kernel.resolve(x, "X", team)?;
-            kernel_matrix_wide(x, &kernel, &mut k, team)?;
+            kernel_matrix_wide(x, &kernel, k, team)?;
             (Some(kernel), x.cols(), f64::EPSILON)
         }
         Sample::Precomputed(matrix) => {
-            symmetric_into(matrix, "X", &mut k)?;
+            symmetric_into(matrix, "X", k)?;
             (None, 1, T::EPSILON)
         }
     };
-    let means = KernelMeans::of(MatrixView::new(&k, n, n)?, what, team).map_err(beyond_range)?;
+    let means = KernelMeans::of(MatrixView::new(k, n, n)?, WHAT, team).map_err(beyond_range)?;
     let grand = means.grand();
     let diagonal = || k.iter().step_by(n + 1);
     let total: f64 = diagonal().map(|kii| kii - grand).sum();
     let size = diagonal().fold(0.0f64, |m, kii| m.max(kii.abs()));
     let rounding = (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size;
     if grand.abs() * n as f64 > OFFSET * total.abs() {
-        shift(&mut k, n, grand, team);
+        shift(k, n, grand, team);
     }
     let mut problem = Problem { matrix: k, n, total, options, tol: tolerance::<T>(options.tol) };
-    let (pairs, solver) = problem.solve(dense, known, team)?;
+    let (pairs, solver) = problem.solve(is_dense(n, options), known, team)?;
     let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
     let noise = rounding + n as f64 * f64::EPSILON * largest;
     Ok(Solved { pairs, total, noise, means: means.columns(), grand, kernel, solver })
@@ -113,7 +131,7 @@ fn shift(k: &mut [f64], n: usize, constant: f64, team: &Team) {
 
 /// The uncentred matrix (or one that differs by a constant) and what is asked of it.
 struct Problem<'a> {
-    matrix: Vec<f64>,
+    matrix: &'a mut [f64],
     n: usize,
     total: f64,
     options: &'a KernelPcaOptions,
@@ -124,37 +142,29 @@ impl Problem<'_> {
     /// The pairs asked for and the road that found them.
     fn solve(&mut self, dense: bool, known: Option<usize>, team: &Team) -> Result<(Pairs, KernelSolver)> {
         if !dense {
-            let matrix = DMatrix::from_vec(self.n, self.n, std::mem::take(&mut self.matrix));
             let solver = match self.options.solver {
                 KernelSolver::Randomized => KernelSolver::Randomized,
                 _ => KernelSolver::Lanczos,
             };
-            if let Some(pairs) = self.iterate(&matrix, solver, known, team)? {
+            if let Some(pairs) = self.iterate(solver, known, team)? {
                 return Ok((pairs, solver));
             }
-            self.matrix = matrix.data.into();
         }
-        center_kernel(&mut self.matrix, self.n, team)?;
-        let centred = DMatrix::from_vec(self.n, self.n, std::mem::take(&mut self.matrix));
+        center_kernel(self.matrix, self.n, team)?;
+        let centred = DMatrix::from_column_slice(self.n, self.n, self.matrix);
         let pairs = eigh_leading(&centred, known.unwrap_or(self.n), team)?;
         let k = known.unwrap_or_else(|| self.reached(&pairs).unwrap_or(self.n));
         Ok((truncated(pairs, k), KernelSolver::Dense))
     }
 
     /// The leading pairs by products; `None` where the dense road is the shorter one.
-    fn iterate(
-        &self,
-        matrix: &DMatrix<f64>,
-        solver: KernelSolver,
-        known: Option<usize>,
-        team: &Team,
-    ) -> Result<Option<Pairs>> {
+    fn iterate(&self, solver: KernelSolver, known: Option<usize>, team: &Team) -> Result<Option<Pairs>> {
         if let Some(k) = known {
-            return self.leading(matrix, solver, k, team);
+            return self.leading(solver, k, team);
         }
         let mut k = FIRST_PAIRS.min(self.n);
         loop {
-            let Some(pairs) = self.leading(matrix, solver, k, team)? else { return Ok(None) };
+            let Some(pairs) = self.leading(solver, k, team)? else { return Ok(None) };
             if let Some(reached) = self.reached(&pairs) {
                 return Ok(Some(truncated(pairs, reached)));
             }
@@ -166,9 +176,9 @@ impl Problem<'_> {
         }
     }
 
-    fn leading(&self, matrix: &DMatrix<f64>, solver: KernelSolver, k: usize, team: &Team) -> Result<Option<Pairs>> {
-        let (dense, options) = (Dense(matrix), self.options);
-        let operator = CenteredKernel(&dense);
+    fn leading(&self, solver: KernelSolver, k: usize, team: &Team) -> Result<Option<Pairs>> {
+        let (stored, options) = (Stored { entries: self.matrix, dim: self.n }, self.options);
+        let operator = CenteredKernel(&stored);
         if solver == KernelSolver::Randomized {
             let iterations = options.iterations.unwrap_or_else(|| RandomizedOptions::default_iterations(k, self.n));
             let asked = RandomizedOptions { oversamples: OVERSAMPLES, iterations, seed: options.seed };
