@@ -99,11 +99,12 @@ impl Columns {
     fn about<T: Lane>(pilot: &Pilot<T>, x: MatrixView<T>, center: bool) -> Self {
         let (n, d) = (x.rows(), x.cols());
         let (mut sums, mut squares) = (vec![0.0; d], vec![0.0; d]);
-        let mut buffer = vec![T::of(0.0); FLUSH_ROWS.min(n) * d];
+        // Rows that do not lie in memory as such are copied first.
+        let apart = !x.has_contiguous_rows();
+        let mut buffer = vec![T::of(0.0); if apart { FLUSH_ROWS.min(n) * d } else { 0 }];
         for start in (0..n).step_by(FLUSH_ROWS) {
             let range = start..n.min(start + FLUSH_ROWS);
-            let rows = &mut buffer[..range.len() * d];
-            x.copy_rows(range, rows);
+            let rows = if apart { copied(x, range, &mut buffer) } else { x.rows_in(range) };
             let mut part = (vec![T::of(0.0); d], vec![T::of(0.0); d]);
             run(Accumulate { rows, shift: &pilot.shift, sums: &mut part.0, squares: &mut part.1 });
             sums.iter_mut().zip(part.0).for_each(|(t, x)| *t += x.into());
@@ -140,8 +141,17 @@ impl Columns {
     }
 }
 
+/// The rows in `range`, laid one after the other in `buffer`.
+fn copied<'b, T: Lane>(x: MatrixView<T>, range: Range<usize>, buffer: &'b mut [T]) -> MatrixView<'b, T> {
+    let (rows, cols) = (range.len(), x.cols());
+    let lines = &mut buffer[..rows * cols];
+    x.copy_rows(range, lines);
+    MatrixView::new(lines, rows, cols).unwrap_or(MatrixView::empty(cols))
+}
+
+/// Sums and sums of squares of the shifted columns of contiguous rows.
 struct Accumulate<'a, T> {
-    rows: &'a [T],
+    rows: MatrixView<'a, T>,
     shift: &'a Shift<T>,
     sums: &'a mut [T],
     squares: &'a mut [T],
@@ -153,9 +163,8 @@ impl<T: Lane> WithSimd for Accumulate<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { rows, shift, sums, squares } = self;
-        let d = sums.len();
-        for row in rows.chunks_exact(d.max(1)) {
-            let (row, row_tail) = T::vectors::<S>(row);
+        for i in 0..rows.rows() {
+            let (row, row_tail) = T::vectors::<S>(rows.row(i).unwrap_or_default());
             let (unit, unit_tail) = T::vectors::<S>(shift.units());
             let (offset, offset_tail) = T::vectors::<S>(shift.offsets());
             let (sums, sums_tail) = T::vectors_mut::<S>(sums);

@@ -61,12 +61,18 @@ impl<'a, T: Lane> Parts<'a, T> {
     pub(super) fn shift<S: Simd>(&self, simd: S, rows: &mut [T]) {
         for row in rows.chunks_exact_mut(self.high.len().max(1)) {
             subtract(simd, row, &self.high);
-            if !self.low.is_empty() {
-                subtract(simd, row, &self.low);
-            }
-            if !self.factor.is_empty() {
-                multiply(simd, row, &self.factor);
-            }
+            self.finish(simd, row);
+        }
+    }
+
+    /// row = (row - low) * factor, in place.
+    #[inline(always)]
+    fn finish<S: Simd>(&self, simd: S, row: &mut [T]) {
+        if !self.low.is_empty() {
+            subtract(simd, row, &self.low);
+        }
+        if !self.factor.is_empty() {
+            multiply(simd, row, &self.factor);
         }
     }
 }
@@ -139,8 +145,10 @@ impl<'a, T: Lane> Centered<'a, T> {
     /// Writes the rows in `range` to `out`, row-major, in the element type. `out` holds exactly these rows.
     pub fn pack(&self, range: Range<usize>, out: &mut [T]) {
         debug_assert_eq!(out.len(), range.len() * self.cols());
-        self.x.copy_rows(range, out);
-        if self.cols() > 0 {
+        if self.x.has_contiguous_rows() {
+            run(Subtract { parts: &self.parts, rows: self.x.rows_in(range), out });
+        } else {
+            self.x.copy_rows(range, out);
             run(Shift { parts: &self.parts, rows: out });
         }
     }
@@ -177,6 +185,40 @@ impl<T: Lane> WithSimd for Shift<'_, T> {
     }
 }
 
+/// [`Parts::shift`] of contiguous rows on their way to `out`.
+struct Subtract<'a, T: Clone> {
+    parts: &'a Parts<'a, T>,
+    rows: MatrixView<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Subtract<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { parts, rows, out } = self;
+        for (i, line) in out.chunks_exact_mut(parts.cols().max(1)).enumerate() {
+            difference(simd, rows.row(i).unwrap_or_default(), &parts.high, line);
+            parts.finish(simd, line);
+        }
+    }
+}
+
+/// out = row - by
+#[inline(always)]
+fn difference<T: Lane, S: Simd>(simd: S, row: &[T], by: &[T], out: &mut [T]) {
+    let ((row, row_tail), (by, by_tail)) = (T::vectors::<S>(row), T::vectors::<S>(by));
+    let (out, out_tail) = T::vectors_mut::<S>(out);
+    for ((&x, &m), out) in row.iter().zip(by).zip(out) {
+        *out = T::vsub(simd, x, m);
+    }
+    for ((&x, &m), out) in row_tail.iter().zip(by_tail).zip(out_tail) {
+        *out = x - m;
+    }
+}
+
+/// row = row - by
 #[inline(always)]
 fn subtract<T: Lane, S: Simd>(simd: S, row: &mut [T], by: &[T]) {
     let ((row, row_tail), (by, by_tail)) = (T::vectors_mut::<S>(row), T::vectors::<S>(by));
@@ -188,6 +230,7 @@ fn subtract<T: Lane, S: Simd>(simd: S, row: &mut [T], by: &[T]) {
     }
 }
 
+/// row = row * by
 #[inline(always)]
 fn multiply<T: Lane, S: Simd>(simd: S, row: &mut [T], by: &[T]) {
     let ((row, row_tail), (by, by_tail)) = (T::vectors_mut::<S>(row), T::vectors::<S>(by));
