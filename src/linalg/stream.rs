@@ -1,21 +1,24 @@
 //! Products of a centred matrix with few vectors, one read of the matrix each, whatever its memory order.
 
 use crate::error::Result;
-use crate::matrix::Element;
 use crate::simd::centred_dots::CentredDots;
 use crate::simd::skinny::{Dots, Lines, Updates, panel_stride};
 use crate::simd::{Aligned, Centered, Lane, run};
 use crate::threads::Team;
+use bytemuck::try_cast_slice_mut;
 use std::ops::Range;
 
 /// Bytes of a panel of lines, which its updates read back from the second cache (256 KiB or more on every machine).
 const PANEL_BYTES: usize = 160 * 1024;
-/// Lines of a panel: a multiple of the tile's three, few enough that `f32` sums stay short.
-const PANEL_LINES: Range<usize> = 3..96;
+/// Lines of a panel: enough that long sums are not fetched too often, few enough that `f32` sums stay short, and a
+/// multiple of the tile's three.
+const PANEL_LINES: Range<usize> = 12..96;
 /// Lines after which sums in `f32` are added to the `f64` totals.
 const FLUSH_LINES: usize = 384;
 /// At most this many partial results are merged; the number depends on the shape alone.
 const MOST_PIECES: usize = 16;
+/// Lines of a piece that are worth its own sums, which are written and merged once for all of them.
+const PIECE_LINES: usize = 64;
 /// Elements of a piece that are worth another thread: some 30 us of work.
 const PIECE_ELEMENTS: usize = 1 << 15;
 
@@ -127,39 +130,30 @@ impl<'a, T: Lane> Stream<'a, T> {
         });
         z.fill(0.0);
         for part in parts {
-            z.iter_mut().zip(part?).for_each(|(z, part)| *z += part);
+            let part = part?;
+            for (z, part) in z.chunks_exact_mut(self.len().max(1)).zip(part.chunks_exact(self.stride().max(1))) {
+                z.iter_mut().zip(part).for_each(|(z, part)| *z += part);
+            }
         }
         Ok(())
     }
 
-    fn piece_sums(&self, piece: Range<usize>, weights: Weights<T>, count: usize) -> Vec<f64> {
-        let (len, stride) = (self.len(), self.stride());
-        let mut totals = vec![0.0; count * len];
-        let mut panel = Aligned::zeros(self.panel_lines() * stride);
-        let mut sums = Aligned::zeros(count * stride);
+    fn piece_sums(&self, piece: Range<usize>, weights: Weights<T>, count: usize) -> Aligned<f64> {
+        let mut panel = Aligned::zeros(self.panel_lines() * self.stride());
         let mut products = vec![0.0; self.panel_lines() * count];
-        let mut narrow: Vec<T> = Vec::new();
-        let mut pending = 0;
+        let mut sums = Sums::new(count, self.stride());
         for range in self.panels(piece) {
             let products = &mut products[..range.len() * count];
             let lines = match weights {
-                Weights::Products(by) => self.pack_and_multiply(range.clone(), &mut panel, by, products),
+                Weights::Products(by) => self.pack_and_multiply(range, &mut panel, by, products),
                 Weights::Given(y) => {
                     gather(y, self.count(), range.clone(), products);
-                    self.pack(range.clone(), &mut panel)
+                    self.pack(range, &mut panel)
                 }
             };
-            narrow.clear();
-            narrow.extend(products.iter().map(|&y| T::of(y)));
-            run(Updates { lines, weights: &narrow, into: &mut sums, stride });
-            pending += range.len();
-            if !T::DOUBLE && pending >= FLUSH_LINES {
-                flush(&mut sums, stride, &mut totals, len);
-                pending = 0;
-            }
+            sums.add(lines, products);
         }
-        flush(&mut sums, stride, &mut totals, len);
-        totals
+        sums.finish()
     }
 
     /// Vectors of the length of a line, in the element type and at the stride of a panel.
@@ -174,7 +168,7 @@ impl<'a, T: Lane> Stream<'a, T> {
 
     fn panel_lines(&self) -> usize {
         let fit = PANEL_BYTES / (self.stride() * size_of::<T>()).max(1);
-        fit.clamp(PANEL_LINES.start, PANEL_LINES.end) / PANEL_LINES.start * PANEL_LINES.start
+        fit.clamp(PANEL_LINES.start, PANEL_LINES.end) / 3 * 3
     }
 
     fn panels(&self, piece: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<T> {
@@ -185,7 +179,7 @@ impl<'a, T: Lane> Stream<'a, T> {
     /// The fixed split of the lines.
     fn pieces(&self) -> Vec<Range<usize>> {
         let (count, panel) = (self.count(), self.panel_lines());
-        let wanted = (count * self.len() / PIECE_ELEMENTS).clamp(1, MOST_PIECES);
+        let wanted = (count * self.len() / PIECE_ELEMENTS).min(count / PIECE_LINES).clamp(1, MOST_PIECES);
         let step = count.div_ceil(wanted).max(1).next_multiple_of(panel);
         (0..count).step_by(step).map(|start| start..count.min(start + step)).collect()
     }
@@ -249,10 +243,46 @@ fn gather(y: &[f64], lines: usize, range: Range<usize>, out: &mut [f64]) {
     }
 }
 
-/// Adds the sums to the totals and sets them to zero.
-fn flush<T: Element>(sums: &mut [T], stride: usize, totals: &mut [f64], len: usize) {
-    for (sums, totals) in sums.chunks_exact_mut(stride.max(1)).zip(totals.chunks_exact_mut(len.max(1))) {
-        totals.iter_mut().zip(&*sums).for_each(|(t, &s)| *t += s.into());
-        sums.fill(T::zeroed());
+/// Weighted sums of lines: in `f64`, for `f32` lines by way of the sums in `f32` of the last few panels.
+struct Sums<T> {
+    totals: Aligned<f64>,
+    recent: Aligned<T>,
+    weights: Vec<T>,
+    stride: usize,
+    /// Lines in `recent`.
+    pending: usize,
+}
+
+impl<T: Lane> Sums<T> {
+    fn new(count: usize, stride: usize) -> Self {
+        let recent = Aligned::zeros(if T::DOUBLE { 0 } else { count * stride });
+        Self { totals: Aligned::zeros(count * stride), recent, weights: Vec::new(), stride, pending: 0 }
+    }
+
+    fn add(&mut self, lines: Lines<T>, weights: &[f64]) {
+        self.weights.clear();
+        self.weights.extend(weights.iter().map(|&weight| T::of(weight)));
+        let (weights, stride) = (&self.weights, self.stride);
+        match try_cast_slice_mut(&mut self.totals) {
+            Ok(into) if T::DOUBLE => run(Updates { lines, weights, into, stride }),
+            _ => {
+                run(Updates { lines, weights, into: &mut self.recent, stride });
+                self.pending += lines.count();
+                if self.pending >= FLUSH_LINES {
+                    self.flush();
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.totals.iter_mut().zip(&*self.recent).for_each(|(total, &sum)| *total += sum.into());
+        self.recent.fill(T::zeroed());
+        self.pending = 0;
+    }
+
+    fn finish(mut self) -> Aligned<f64> {
+        self.flush();
+        self.totals
     }
 }

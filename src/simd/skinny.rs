@@ -54,7 +54,7 @@ impl<'a, T> Lines<'a, T> {
 
     /// How many lines.
     #[inline(always)]
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
