@@ -43,9 +43,9 @@ test: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.
 	@best=$$($(PY) -c 'import prinax._core as core; print(core.simd_level())'); \
 	for level in scalar v3; do [ $$level = $$best ] && break; \
 	  PRINAX_SIMD=$$level $(RUN) "testing the numbers at the instruction level $$level" \
-	    $(PY) -m pytest -q -p no:cacheprovider $(NUMERIC) || exit 1; done
+	    $(PY) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider $(NUMERIC) || exit 1; done
 	@$(PY) -c 'import prinax; assert "site-packages" in prinax.__file__; print("==> testing the wheel installed at", prinax.__file__)'
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n 2 --dist loadfile
 
 bench: .venv/.prinax .venv/.demo .venv/.bench
 	@echo "==> running benches/compare.py $(ARGS)"
