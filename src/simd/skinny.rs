@@ -54,6 +54,7 @@ impl<'a, T> Lines<'a, T> {
 
     /// How many lines.
     #[inline(always)]
+    #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }

@@ -1,7 +1,6 @@
 //! Randomised block Krylov iteration: never worse than what it replaces, exact on small spaces, never out of range.
 
-mod spectra;
-
+use crate::spectra::{defects, five_spectra, with_spectrum};
 use nalgebra::DMatrix;
 use prinax::linalg::{
     Dense, LanczosOptions, Random, RandomizedOptions, ScatterOf, eigh, lanczos, product, randomized, transposed_product,
@@ -9,7 +8,6 @@ use prinax::linalg::{
 use prinax::matrix::MatrixView;
 use prinax::simd::Centered;
 use prinax::threads::Team;
-use spectra::{defects, five_spectra, with_spectrum};
 
 /// Orthonormal columns with the span of `a` (Gram-Schmidt, twice).
 fn orthonormal(a: &DMatrix<f64>) -> DMatrix<f64> {

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::needless_for_each)]
 
-mod support;
-
+use crate::support::{Double, Random};
 use prinax::covariance::{Moments, MomentsOptions};
 use prinax::simd::Lane;
 use prinax::threads::in_pool;
 use prinax::{Error, MatrixView, Team};
 use std::sync::atomic::AtomicBool;
-use support::{Double, Random};
 
 /// Mean and scatter of row-major data in double-double.
 fn reference<T: Lane>(data: &[T], cols: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {

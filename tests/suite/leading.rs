@@ -2,8 +2,7 @@
 
 #![allow(clippy::expect_used)] // helpers outside `#[test]` stop at the first surprise
 
-mod spectra;
-
+use crate::spectra::{defects, five_spectra, with_spectrum};
 use nalgebra::DMatrix;
 use prinax::linalg::{
     CenteredKernel, Dense, Eigen, GramOf, LanczosOptions, Operator, Random, ScatterOf, lanczos, product,
@@ -12,7 +11,6 @@ use prinax::linalg::{
 use prinax::matrix::{Element, MatrixView};
 use prinax::simd::Centered;
 use prinax::threads::{Team, in_pool};
-use spectra::{defects, five_spectra, with_spectrum};
 use std::sync::atomic::AtomicBool;
 
 fn options(tol: f64) -> LanczosOptions {

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::needless_for_each)]
 
-mod support;
-
+use crate::support::{Double, Random};
 use nalgebra::DMatrix;
 use prinax::covariance::gram;
 use prinax::simd::{Centered, Lane};
 use prinax::threads::in_pool;
 use prinax::{Error, MatrixView, Team};
 use std::sync::atomic::AtomicBool;
-use support::{Double, Random};
 
 /// Column means, near enough: the products are of the rows about these, whatever they are.
 fn means<T: Lane>(x: MatrixView<T>) -> Vec<f64> {
