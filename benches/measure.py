@@ -16,7 +16,8 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
 SLOW = 3.0
-# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's.
+# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's. Longer
+# ones get a pause of this length, in which the other's threads stop spinning (OpenBLAS waits some 25 ms).
 SETTLE = 0.05
 
 
@@ -153,6 +154,8 @@ def _rounds(
             with machine.threads(count):
                 if pace[count, name] < SETTLE:
                     call()
+                else:
+                    time.sleep(SETTLE)
                 start = time.perf_counter()
                 for _ in batch:
                     call()
