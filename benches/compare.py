@@ -2,8 +2,9 @@
 
 python benches/compare.py [--quick] [--only TEXT] [--threads N] [--json FILE]
 
-A full run writes docs/benchmarks.md and docs/pictures/ratios.png; a restricted one only prints. A new family
-of rows is one file in benches/rows with a function `rows()`.
+A full run writes docs/benchmarks.md and docs/pictures/ratios.png; ended early by Ctrl-C it writes them too,
+with the rows that are missing. A restricted run only prints. A new family of rows is one file in benches/rows
+with a function `rows()`.
 """
 
 import argparse
@@ -46,18 +47,23 @@ def main() -> int:
     if not chosen:
         print(f"no row's name contains {options.only!r}", file=sys.stderr)
         return 1
+    chosen.sort(key=lambda row: not row.quick)  # the dear ones last
     limits = machine.limits(threads)
     print(report.heading(machine.description(), limits), flush=True)
     results = []
-    for number, row in enumerate(chosen, 1):
-        print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
-        results.append(measure.run(row, threads, budget, limits))
-        print(report.detail(results[-1]), flush=True)
+    try:
+        for number, row in enumerate(chosen, 1):
+            print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
+            results.append(measure.run(row, threads, budget, limits))
+            print(report.detail(results[-1]), flush=True)
+    except KeyboardInterrupt:
+        print(f"ended after {len(results)} of {len(chosen)} rows", file=sys.stderr)
     print(report.summary(results))
     if options.json:
         report.write_json(options.json, results, limits)
-    if not (options.quick or options.only or options.threads):
-        report.write_docs(Path(__file__).parents[1] / "docs", results, limits)
+    if results and not (options.quick or options.only or options.threads):
+        missing = [row.name for row in chosen[len(results) :]]
+        report.write_docs(Path(__file__).parents[1] / "docs", results, limits, missing)
     return 0
 
 

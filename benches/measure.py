@@ -15,9 +15,9 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 # One timed sample lasts at least this long, else the clock is what is measured.
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
-SLOW = 3.0
-# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's. Longer
-# ones get a pause of this length, in which the other's threads stop spinning (OpenBLAS waits some 25 ms).
+SLOW = 2.0
+# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's.
+# Longer ones get a pause of this length, in which the other's threads stop spinning (OpenBLAS's after 25 ms).
 SETTLE = 0.05
 
 
@@ -30,7 +30,7 @@ class Budget:
     most: int
 
 
-FULL = Budget(0.6, 5, 400)
+FULL = Budget(0.3, 3, 200)
 QUICK = Budget(0.1, 3, 100)
 
 Call = Callable[[], object]

@@ -163,8 +163,8 @@ run mean anything.
 """
 
 
-def write_docs(folder: Path, results: list[Result], limits: machine.Limits) -> None:
-    """docs/benchmarks.md and the picture of ratios for the README."""
+def write_docs(folder: Path, results: list[Result], limits: machine.Limits, missing: list[str]) -> None:
+    """docs/benchmarks.md and the README's picture of ratios; `missing` are the names of rows not run."""
     import picture
 
     parts = [
@@ -177,6 +177,8 @@ def write_docs(folder: Path, results: list[Result], limits: machine.Limits) -> N
     parts.append(
         "## Where prinax is slower\n\n" + (markdown(SUMMARY, lost) if lost else "In no row of this run.")
     )
+    if missing:
+        parts.append("## Not measured in this run\n\n" + "\n".join(f"- {name}" for name in missing))
     for group in dict.fromkeys(result.row.group for result in results):
         parts.append(f"## Every contestant: {group}")
         members = (result for result in results if result.row.group == group)
