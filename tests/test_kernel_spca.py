@@ -7,13 +7,10 @@ import prinax
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
+from oracle import centring
 from prinax import SPCA, KernelSPCA
 
 R = np.random.default_rng
-
-
-def centring(n):
-    return np.eye(n) - np.ones((n, n)) / n
 
 
 def definition(K, D, k):

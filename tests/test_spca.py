@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from oracle import centring
 from prinax import PCA, SPCA
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -15,10 +16,6 @@ from sklearn.pipeline import make_pipeline
 R = np.random.default_rng
 DTYPES = [np.float32, np.float64]
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-10}
-
-
-def centring(n):
-    return np.eye(n) - np.ones((n, n)) / n
 
 
 def definition(X, K):

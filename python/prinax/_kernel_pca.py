@@ -264,7 +264,7 @@ default="linear"
             Z = scores
             if kernel.function is not None:
                 Z = _kernels.matrix_of_callable(kernel.function, scores, None, p["kernel_params"])
-            dual, mean = _core.learn_preimage(A, Z, _settled(kernel, state["_rate"]), p["alpha"])
+            dual, mean = _core.learn_preimage(A, Z, kernel.settled(state["_rate"]), p["alpha"])
             state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
         self._set_fitted(state)
         return scores
@@ -377,7 +377,7 @@ default="linear"
         if self._kernel.function is not None:
             params = self.kernel_params or {}
             return _kernels.matrix_of_callable(self._kernel.function, x, training, params), None, None
-        return x, training, _settled(self._kernel, self._rate)
+        return x, training, self._kernel.settled(self._rate)
 
     def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:
         vectors, values = self.eigenvectors_, self.eigenvalues_
@@ -396,8 +396,3 @@ default="linear"
 
 def _is_double(values: Any) -> bool:
     return type(values) is np.ndarray and values.dtype.type is np.float64 and values.flags.aligned
-
-
-def _settled(kernel: Kernel, rate: tuple[float, int] | None) -> Any:
-    """The kernel as the core takes it, gamma being what the fit made of it."""
-    return None if kernel.spec is None else (kernel.name, rate, kernel.degree, kernel.coef0)

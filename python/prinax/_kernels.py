@@ -33,6 +33,10 @@ class Kernel(NamedTuple):
         """As the core takes it; None where the matrix of its values is handed over instead."""
         return (self.name, self.gamma, self.degree, self.coef0) if self.name in NAMES else None
 
+    def settled(self, rate: tuple[float, int] | None) -> Any:
+        """The same with gamma as a fit has made it, a number and a power of two."""
+        return (self.name, rate, self.degree, self.coef0) if self.name in NAMES else None
+
 
 def asked(
     kernel: Any,
