@@ -25,7 +25,7 @@ NUMERIC := $(addprefix tests/test_,pca.py pca_methods.py covariance.py linalg.py
 # No inherited path may put the source tree, or anything else, before the installed wheel.
 unexport PYTHONPATH
 .DELETE_ON_ERROR:
-.PHONY: demo service test bench lint clean python
+.PHONY: demo service test bench lint lint-rust wheel tools clean python
 
 demo: .venv/.prinax .venv/.demo
 	@echo "==> running examples/quickstart.py"
@@ -35,7 +35,7 @@ service: .venv/.prinax .venv/.demo .venv/.service .venv/.words
 	@echo "==> running examples/service/load.py"
 	@.venv/bin/python examples/service/load.py
 
-test: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.ready)
+test: tools
 	@$(RUN) --bar "testing the Rust core, without Python" cargo test
 	@for minor in $(OLDER); do \
 	  $(RUN) "testing the estimator contract on scikit-learn $$minor" \
@@ -51,11 +51,13 @@ bench: .venv/.prinax .venv/.demo .venv/.bench
 	@echo "==> running benches/compare.py $(ARGS)"
 	@.venv/bin/python benches/compare.py $(ARGS)
 
-lint: .venv/.prinax .venv/.lint
+lint-rust: .venv/.build
 	@$(RUN) "checking the Rust formatting" cargo fmt --check
 	@$(RUN) --bar "clippy, without Python" cargo clippy --all-targets -- -D warnings
 	@$(RUN) --bar "clippy, with Python" cargo clippy --all-targets --features python -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(RUN) --bar "building the Rust documentation" cargo doc --no-deps --document-private-items
+
+lint: lint-rust .venv/.prinax .venv/.lint
 	@$(RUN) "checking the Python formatting" $(PY) -m ruff format --check .
 	@$(RUN) "ruff" $(PY) -m ruff check .
 	@$(RUN) "mypy, strict" $(PY) -m mypy
@@ -79,6 +81,10 @@ $(WHEEL): $(SOURCES) .venv/.build
 	@$(RUN) --bar "building the release wheel (two to four minutes when nothing is cached)" \
 	  .venv/bin/maturin build --release --locked --compatibility linux --out target/wheels --interpreter .venv/bin/python
 	@touch $@
+
+wheel: $(WHEEL)
+
+tools: .venv/.prinax .venv/.demo .venv/.service .venv/.test .venv/.lint $(OLDER:%=.venv-sk%/.ready)
 
 .venv/.prinax: $(WHEEL)
 	@$(RUN) "installing the wheel" $(PY) $(PIP) --no-deps --force-reinstall target/wheels/prinax-*.whl

@@ -23,12 +23,12 @@ def main(arguments: list[str]) -> int:
                 break
             except subprocess.TimeoutExpired:
                 if not silent:
-                    print(f"    ... {time.monotonic() - start:.0f} s", flush=True)
+                    print(f"    ... {time.monotonic() - start:.0f} s: {what}", flush=True)
             except KeyboardInterrupt:
                 process.wait()
                 return 130
     took = f"after {time.monotonic() - start:.1f} s"
-    print(f"    done {took}" if code == 0 else f"    FAILED {took}: {what}", flush=True)
+    print(f"    done {took}: {what}" if code == 0 else f"    FAILED {took}: {what}", flush=True)
     return code
 
 
