@@ -25,7 +25,7 @@ NUMERIC := $(addprefix tests/test_,pca.py pca_methods.py covariance.py linalg.py
 # No inherited path may put the source tree, or anything else, before the installed wheel.
 unexport PYTHONPATH
 .DELETE_ON_ERROR:
-.PHONY: demo service test bench lint lint-rust wheel tools clean python
+.PHONY: demo service test bench lint lint-rust tools clean python
 
 demo: .venv/.prinax .venv/.demo
 	@echo "==> running examples/quickstart.py"
@@ -81,8 +81,6 @@ $(WHEEL): $(SOURCES) .venv/.build
 	@$(RUN) --bar "building the release wheel (two to four minutes when nothing is cached)" \
 	  .venv/bin/maturin build --release --locked --compatibility linux --out target/wheels --interpreter .venv/bin/python
 	@touch $@
-
-wheel: $(WHEEL)
 
 tools: .venv/.prinax .venv/.demo .venv/.service .venv/.test .venv/.lint $(OLDER:%=.venv-sk%/.ready)
 

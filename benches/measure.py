@@ -16,9 +16,13 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
 SLOW = 2.0
-# Shorter calls get one untimed call after the change of contestant: its caches and threads were the other's.
-# Longer ones get a pause of this length, in which the other's threads stop spinning (OpenBLAS's after 25 ms).
+# With several threads a turn begins with a pause in which the threads of the contestant before stop spinning
+# (OpenBLAS's after 25 ms); calls too short to be shared among threads need none.
 SETTLE = 0.05
+SHARED = 100e-6
+# Then comes one untimed call, whose caches were another's, and samples up to this many and this long together.
+TURN_SAMPLES = 10
+TURN_SECONDS = 20e-3
 
 
 @dataclass(frozen=True)
@@ -144,21 +148,34 @@ def _rounds(
     budget: Budget,
 ) -> None:
     spent = dict.fromkeys(pace, 0.0)
-    for rounds in range(budget.most):
-        waiting = [key for key in pace if rounds < budget.least or spent[key] < budget.seconds]
+    taken = dict.fromkeys(pace, 0)
+    while True:
+        short = [key for key in pace if taken[key] < budget.least or spent[key] < budget.seconds]
+        waiting = [key for key in short if taken[key] < budget.most]
         if not waiting:
             break
         for count, name in waiting:
-            call = calls[name]
-            batch = range(max(1, math.ceil(SAMPLE / pace[count, name])))
             with machine.threads(count):
-                if pace[count, name] < SETTLE:
-                    call()
-                else:
-                    time.sleep(SETTLE)
-                start = time.perf_counter()
-                for _ in batch:
-                    call()
-                seconds = time.perf_counter() - start
-            outcomes[count][name].samples.append(seconds / len(batch))
+                samples, seconds = _turn(calls[name], pace[count, name], count)
+            outcomes[count][name].samples.extend(samples)
+            taken[count, name] += len(samples)
             spent[count, name] += seconds
+
+
+def _turn(call: Call, pace: float, threads: int) -> tuple[list[float], float]:
+    """Some samples in a row, seconds a call, and the time they took together."""
+    batch = range(max(1, math.ceil(SAMPLE / pace)))
+    if threads > 1 and pace > SHARED:
+        time.sleep(SETTLE)
+    if pace < TURN_SECONDS:
+        call()
+    samples: list[float] = []
+    spent = 0.0
+    while not samples or (len(samples) < TURN_SAMPLES and spent < TURN_SECONDS):
+        start = time.perf_counter()
+        for _ in batch:
+            call()
+        seconds = time.perf_counter() - start
+        samples.append(seconds / len(batch))
+        spent += seconds
+    return samples, spent

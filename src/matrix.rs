@@ -215,8 +215,9 @@ impl<'a, T: Element> MatrixView<'a, T> {
     /// # Errors
     /// [`Error::NotFinite`] naming `what`.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        // A whole row without a way out: the compiler takes it several values at a time.
         let finite = |i: usize| match self.row(i) {
-            Some(row) => row.iter().all(|&x| x.into().is_finite()),
+            Some(row) => row.iter().fold(true, |all, &x| all & x.into().is_finite()),
             None => (0..self.cols).all(|j| self.at(i, j).is_finite()),
         };
         if (0..self.rows).all(finite) {

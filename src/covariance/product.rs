@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Rows of a panel in `f64` and in `f32`. Two strips of it stay in the first cache; `f32` sums are widened once a panel,
 /// so it pays for more.
-const PANEL_ROWS: [usize; 2] = [64, 128];
+const PANEL_ROWS: [usize; 2] = [64, 96];
 /// Rows of the panels that a team shares between two waits for each other.
 const SHARED_ROWS: usize = 512;
 /// Widest P whose groups of rows each keep their own product; wider ones have one, whose tiles are shared out.

@@ -1,7 +1,8 @@
 //! One side of the criterion: rows with a kernel, or a kernel matrix, as blocks of `f64`.
 
 use crate::error::Result;
-use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units, check_symmetric};
+use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units};
+use crate::linalg::check_symmetric;
 use crate::matrix::{Element, MatrixView};
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, run};

@@ -10,7 +10,6 @@ mod few;
 mod functions;
 mod matrix;
 mod rate;
-mod symmetric;
 mod tiles;
 
 pub use bandwidth::Gamma;
@@ -19,5 +18,4 @@ pub use extent::Extent;
 pub use functions::Kernel;
 pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
 pub use rate::Rate;
-pub use symmetric::{check_symmetric, symmetric_into};
 pub use tiles::{PARTS, Tiles, Units};

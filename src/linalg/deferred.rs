@@ -200,7 +200,7 @@ mod tests {
     fn large_matrices_keep_their_invariants() {
         for n in [257, 300, 523, 600] {
             let a = symmetric(n);
-            let t = Tridiagonal::of(&a, 1.0, &Team::solo()).unwrap();
+            let t = Tridiagonal::of((&a).try_into().unwrap(), 1.0, &Team::solo()).unwrap();
             let trace: f64 = t.diagonal.iter().sum();
             let squares: f64 =
                 t.diagonal.iter().map(|d| d * d).sum::<f64>() + 2.0 * t.off_diagonal.iter().map(|e| e * e).sum::<f64>();
@@ -214,9 +214,11 @@ mod tests {
     fn any_number_of_threads_gives_the_same_bits() {
         let a = symmetric(1100);
         let stop = AtomicBool::new(false);
-        let solo = Tridiagonal::of(&a, 1.0, &Team::solo()).unwrap();
+        let solo = Tridiagonal::of((&a).try_into().unwrap(), 1.0, &Team::solo()).unwrap();
         for threads in [2, 3] {
-            let t = in_pool(threads, || (), || Tridiagonal::of(&a, 1.0, &Team::new(threads, &stop))).unwrap();
+            let t =
+                in_pool(threads, || (), || Tridiagonal::of((&a).try_into().unwrap(), 1.0, &Team::new(threads, &stop)))
+                    .unwrap();
             assert!(t.diagonal == solo.diagonal && t.off_diagonal == solo.off_diagonal);
             assert!(*t.reflectors.rows == *solo.reflectors.rows);
         }

@@ -1,6 +1,9 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix: the direct road.
 
+use super::bisection::largest_values;
 use super::divide_conquer::divide_and_conquer;
+use super::inverse_iteration::vectors_of;
+use super::operator::{Dense, Operator};
 use super::order::descending;
 use super::ql::{Rotations, implicit_ql};
 use super::tridiagonal::Tridiagonal;
@@ -13,6 +16,9 @@ use nalgebra::DMatrix;
 /// Up to this order an explicit Q and QL on its rows win; above it, divide and conquer with Q applied in blocks
 /// (measured).
 const EXPLICIT: usize = 32;
+
+/// Up to one pair in so many of the dimensions, each pair for itself costs less than divide and conquer.
+const FEW: usize = 6;
 
 /// Eigenpairs of a symmetric d x d matrix, the largest first.
 #[derive(Clone, Debug)]
@@ -39,19 +45,30 @@ pub fn eigh(a: &DMatrix<f64>, team: &Team) -> Result<Eigen> {
 
 /// The `k` largest eigenvalues (algebraically) with their eigenvectors; see [`eigh`].
 ///
-/// `4/3 d^3 + O(d^2 k)` operations, and the part of divide and conquer below its last step.
+/// `4/3 d^3 + O(d^2 k)` operations for few pairs, found one by one: bisection and inverse iteration, checked. For more,
+/// divide and conquer, all but its last step in full.
 ///
 /// # Errors
 /// Those of [`eigh`]; [`Error::Value`] when k > d.
 pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
-    let d = a.nrows();
+    direct(a.try_into()?, k, team)
+}
+
+/// [`eigh_leading`] of a matrix in whosever memory.
+pub(super) fn direct(a: Dense, k: usize, team: &Team) -> Result<Eigen> {
+    let d = a.dim();
     if k > d {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
-    let unit = unit_of(a)?;
+    let unit = unit_of(a.entries())?;
     let mut reduced = Tridiagonal::of(a, power::power(-unit), team)?;
     team.check()?;
-    let mut eigen = if d <= EXPLICIT { by_ql(&mut reduced, k)? } else { by_divide_and_conquer(&mut reduced, k, team)? };
+    let few = if d > EXPLICIT && k * FEW <= d { by_inverse_iteration(&reduced, k, team)? } else { None };
+    let mut eigen = match few {
+        Some(found) => found,
+        None if d <= EXPLICIT => by_ql(&mut reduced, k)?,
+        None => by_divide_and_conquer(&mut reduced, k, team)?,
+    };
     for value in &mut eigen.values {
         *value = power::scale(*value, unit);
     }
@@ -63,7 +80,8 @@ pub fn eigh_leading(a: &DMatrix<f64>, k: usize, team: &Team) -> Result<Eigen> {
 /// # Errors
 /// Those of [`eigh`].
 pub fn eigenvalues(a: &DMatrix<f64>, team: &Team) -> Result<Vec<f64>> {
-    let unit = unit_of(a)?;
+    let a = Dense::try_from(a)?;
+    let unit = unit_of(a.entries())?;
     let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, power::power(-unit), team)?;
     let mut rotations = Rotations::new(diagonal.len());
     team.check()?;
@@ -78,6 +96,16 @@ fn by_ql(reduced: &mut Tridiagonal, k: usize) -> Result<Eigen> {
     let mut rotations = Rotations::new(diagonal.len());
     implicit_ql(diagonal, off_diagonal, &mut rows, reflectors.stride, &mut rotations)?;
     Ok(gather(diagonal, &rows, reflectors.stride, k))
+}
+
+/// `None` where a vector does not come out as exact as it should.
+fn by_inverse_iteration(reduced: &Tridiagonal, k: usize, team: &Team) -> Result<Option<Eigen>> {
+    let Tridiagonal { diagonal, off_diagonal, reflectors } = reduced;
+    let values = largest_values(diagonal, off_diagonal, k, team);
+    team.check()?;
+    let Some(mut vectors) = vectors_of(diagonal, off_diagonal, &values) else { return Ok(None) };
+    reflectors.apply(&mut vectors, team)?;
+    Ok(Some(Eigen { values, vectors: DMatrix::from_vec(diagonal.len(), k, vectors) }))
 }
 
 fn by_divide_and_conquer(reduced: &mut Tridiagonal, k: usize, team: &Team) -> Result<Eigen> {

@@ -96,6 +96,11 @@ impl<'a> Krylov<'a> {
         self.products
     }
 
+    /// Operations that one more product costs: with the matrix, and to make it orthogonal to the basis.
+    pub(super) fn operations_of_a_product(&self) -> f64 {
+        self.operator.operations() + 8.0 * self.dim as f64 * self.size as f64
+    }
+
     /// Multiplies the pending block, projects the product and makes the next block of what is left.
     pub(super) fn expand(&mut self, team: &Team) -> Result<()> {
         let (dim, width) = (self.dim, self.pending());

@@ -14,9 +14,8 @@ const BLOCK: usize = 4;
 const WIDE_BLOCK: (usize, usize) = (32, 8);
 /// Vectors of the basis before a restart: at least this many, and three for each pair.
 const LEAST_CAPACITY: usize = 128;
-/// Convergence is looked at each time the basis has grown by one part in this many: products spent beyond need stay
-/// few, and so do the projected eigenproblems.
-const CHECK_SHARE: usize = 8;
+/// Operations of a look at convergence, the projected eigenproblem, for each size^3.
+const LOOK: f64 = 2.0;
 /// Products for each dimension after which the iteration is given up when no budget is set.
 const PRODUCTS_PER_DIM: usize = 50;
 /// Products that any matrix may take, whatever its dimension.
@@ -64,7 +63,7 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
     let mut search = Search {
         space: Krylov::new(operator, width, capacity, options.seed),
         goal: Goal { k, tol },
-        next_check: 0,
+        next_look: 0,
         hold: 0,
     };
     let most = options.max_products.unwrap_or(usize::MAX).min(PRODUCTS_PER_DIM * dim + LEAST_PRODUCTS);
@@ -94,8 +93,8 @@ struct Goal {
 struct Search<'a> {
     space: Krylov<'a>,
     goal: Goal,
-    /// Size of the basis at which convergence is looked at next.
-    next_check: usize,
+    /// Products after which convergence is looked at next.
+    next_look: usize,
     /// Products before which no answer counts, because hidden copies of a value are being looked for.
     hold: usize,
 }
@@ -105,11 +104,11 @@ impl Search<'_> {
     fn look(&mut self, team: &Team) -> Result<Option<Eigen>> {
         let Goal { k, tol } = self.goal;
         let (size, full) = (self.space.size(), self.space.is_full());
-        if size < k || (size < self.next_check && !full) {
+        if size < k || (self.space.products() < self.next_look && !full) {
             return Ok(None);
         }
-        self.next_check = size + (size / CHECK_SHARE).max(1);
-        let ritz = self.space.ritz(restart_size(k, self.space.capacity()), team)?;
+        self.next_look = self.space.products() + self.products_worth_a_look();
+        let ritz = self.space.ritz(if full { restart_size(k, self.space.capacity()) } else { k }, team)?;
         let largest = ritz.values.iter().fold(0.0, |max: f64, theta| max.max(theta.abs()));
         let allowed = tol * largest;
         let small = |j: usize| self.space.residual(ritz.vectors.column(j).as_slice()) <= allowed;
@@ -123,9 +122,18 @@ impl Search<'_> {
         }
         if full && self.space.pending() > 0 {
             self.space.restart(&ritz);
-            self.next_check = 0;
+            self.next_look = 0;
         }
         Ok(None)
+    }
+
+    /// So many products cost as much as a look: looking is never more than half of the work, nor are products spent
+    /// beyond need.
+    fn products_worth_a_look(&self) -> usize {
+        let look = LOOK * (self.space.size() as f64).powi(3);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and at most LOOK size^3 / 1
+        let products = (look / self.space.operations_of_a_product().max(1.0)) as usize;
+        products
     }
 
     /// Whether copies of a multiple eigenvalue may be hidden; if so, the search for them begins.

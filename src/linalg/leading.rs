@@ -1,9 +1,9 @@
 //! The k largest eigenpairs of a matrix at hand: by iteration where that pays, else directly.
 
-use super::{Dense, Eigen, LanczosOptions, eigh, eigh_leading, lanczos};
+use super::eigh::direct;
+use super::{Dense, Eigen, LanczosOptions, Operator, lanczos};
 use crate::error::{Error, Result};
 use crate::threads::Team;
-use nalgebra::DMatrix;
 
 /// Below this many dimensions the direct road is cheaper than any iteration.
 const DIRECT_DIM: usize = 300;
@@ -20,21 +20,18 @@ pub fn leading_pays(k: usize, dim: usize) -> bool {
 ///
 /// # Errors
 /// [`Error::Value`] when k exceeds the dimension; [`Error::NoConvergence`], [`Error::Interrupted`].
-pub fn leading(matrix: &DMatrix<f64>, k: usize, tol: f64, seed: u64, team: &Team) -> Result<Eigen> {
-    let dim = matrix.nrows();
+pub fn leading(matrix: Dense, k: usize, tol: f64, seed: u64, team: &Team) -> Result<Eigen> {
+    let dim = matrix.dim();
     if k > dim {
         return Err(Error::value("k", k, format!("at most the dimension {dim} of the matrix")));
-    }
-    if k == dim {
-        return eigh(matrix, team);
     }
     if leading_pays(k, dim) {
         // A product costs 2 dim^2 operations and the direct road about 4/3 dim^3, at a third of the speed of products:
         // after dim / 2 products the direct road is cheaper.
         let limits = LanczosOptions { tol, seed, max_products: Some(dim / 2) };
-        if let Some(found) = lanczos(&Dense(matrix), k, &limits, team)? {
+        if let Some(found) = lanczos(&matrix, k, &limits, team)? {
             return Ok(found);
         }
     }
-    eigh_leading(matrix, k, team)
+    direct(matrix, k, team)
 }

@@ -1,6 +1,7 @@
 //! Eigenproblems and factorisations.
 
 mod back_transform;
+mod bisection;
 mod cholesky;
 mod cross;
 mod deferred;
@@ -9,6 +10,7 @@ mod divide_conquer;
 mod eigh;
 mod explicit_q;
 mod inverse;
+mod inverse_iteration;
 mod krylov;
 mod lanczos;
 mod leading;
@@ -28,6 +30,7 @@ mod solve;
 mod spectrum;
 mod stream;
 mod svd;
+mod symmetric;
 #[cfg(test)]
 mod testing;
 mod triangle;
@@ -40,7 +43,7 @@ pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};
 pub use inverse::inverse_of_upper;
 pub use lanczos::{LanczosOptions, lanczos};
 pub use leading::{leading, leading_pays};
-pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, Stored, times, transpose_times};
+pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, times, transpose_times};
 pub use orthogonal::complete;
 pub use product::{product, product_transposed, transposed_product};
 pub use qr::{Qr, triangular_factor};
@@ -50,3 +53,4 @@ pub use refine::{first_small, refine};
 pub use solve::solve_positive;
 pub use spectrum::{Singular, components_reaching, fix_signs, rank};
 pub use svd::{Small, singular, small_svd};
+pub use symmetric::{check_symmetric, symmetric, symmetric_into};

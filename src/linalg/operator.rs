@@ -2,7 +2,7 @@
 
 use super::product::inner_products;
 use super::stream::Stream;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -24,8 +24,13 @@ pub trait Operator: Sync {
     /// Z = A Q. `q` and `z` hold the same number of vectors of length [`dim`](Self::dim), one after the other.
     ///
     /// # Errors
-    /// [`crate::Error::Interrupted`] when the team is told to stop.
+    /// [`Error::Interrupted`] when the team is told to stop.
     fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()>;
+
+    /// Operations of the product with one vector.
+    fn operations(&self) -> f64 {
+        2.0 * (self.dim() as f64).powi(2)
+    }
 
     /// Smallest residual, relative to the largest eigenvalue, that the rounding of the products lets through.
     fn resolution(&self) -> f64 {
@@ -33,37 +38,50 @@ pub trait Operator: Sync {
     }
 }
 
-/// A stored symmetric matrix.
+/// A stored symmetric matrix, row by row (or column by column: it is the same), in whosever memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Dense<'a>(pub &'a DMatrix<f64>);
+pub struct Dense<'a> {
+    entries: &'a [f64],
+    dim: usize,
+}
+
+impl<'a> Dense<'a> {
+    /// # Errors
+    /// [`Error::Shape`] unless there are dim^2 entries.
+    pub fn new(entries: &'a [f64], dim: usize) -> Result<Self> {
+        let wanted = dim.saturating_mul(dim);
+        if entries.len() == wanted {
+            return Ok(Self { entries, dim });
+        }
+        Err(Error::Shape { what: "the matrix, counted in entries,", found: entries.len(), wanted })
+    }
+
+    /// All entries.
+    #[must_use]
+    pub fn entries(&self) -> &'a [f64] {
+        self.entries
+    }
+}
+
+impl<'a> TryFrom<&'a DMatrix<f64>> for Dense<'a> {
+    type Error = Error;
+
+    fn try_from(a: &'a DMatrix<f64>) -> Result<Self> {
+        if a.nrows() != a.ncols() {
+            return Err(Error::Shape { what: "the second dimension of a", found: a.ncols(), wanted: a.nrows() });
+        }
+        Ok(Self { entries: a.as_slice(), dim: a.nrows() })
+    }
+}
 
 impl Operator for Dense<'_> {
-    fn dim(&self) -> usize {
-        self.0.nrows()
-    }
-
-    fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
-        Stored { entries: self.0.as_slice(), dim: self.dim() }.apply(q, z, team)
-    }
-}
-
-/// A symmetric matrix stored in somebody else's memory, row by row (or column by column: it is the same).
-#[derive(Clone, Copy, Debug)]
-pub struct Stored<'a> {
-    /// All dim^2 entries.
-    pub entries: &'a [f64],
-    /// Number of rows.
-    pub dim: usize,
-}
-
-impl Operator for Stored<'_> {
     fn dim(&self) -> usize {
         self.dim
     }
 
     fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
         let dim = self.dim();
-        debug_assert!(self.entries.len() == dim * dim && q.len() == z.len());
+        debug_assert!(q.len() == z.len());
         let width = q.len().checked_div(dim).unwrap_or(0);
         if width == 0 {
             return Ok(());
@@ -111,6 +129,10 @@ impl<T: Lane> Operator for ScatterOf<'_, T> {
         self.data.scatter_product(q, z, team)
     }
 
+    fn operations(&self) -> f64 {
+        self.data.operations()
+    }
+
     fn resolution(&self) -> f64 {
         resolution::<T>()
     }
@@ -140,6 +162,10 @@ impl<T: Lane> Operator for GramOf<'_, T> {
         self.data.gram_product(q, z, team)
     }
 
+    fn operations(&self) -> f64 {
+        self.data.operations()
+    }
+
     fn resolution(&self) -> f64 {
         resolution::<T>()
     }
@@ -165,6 +191,10 @@ impl Operator for CenteredKernel<'_> {
         Ok(())
     }
 
+    fn operations(&self) -> f64 {
+        self.0.operations()
+    }
+
     fn resolution(&self) -> f64 {
         self.0.resolution()
     }
@@ -173,7 +203,7 @@ impl Operator for CenteredKernel<'_> {
 /// Xc q: vectors of length d to vectors of length n, one after the other; one read of the data.
 ///
 /// # Errors
-/// [`crate::Error::Interrupted`] when the team is told to stop.
+/// [`Error::Interrupted`] when the team is told to stop.
 pub fn times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<f64>> {
     let mut z = vec![0.0; q.len().checked_div(rows.cols()).unwrap_or(0) * rows.rows()];
     Stream::new(rows).times(q, &mut z, team)?;
@@ -183,7 +213,7 @@ pub fn times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<
 /// Xc'q: vectors of length n to vectors of length d, one after the other; one read of the data.
 ///
 /// # Errors
-/// [`crate::Error::Interrupted`] when the team is told to stop.
+/// [`Error::Interrupted`] when the team is told to stop.
 pub fn transpose_times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<f64>> {
     let mut z = vec![0.0; q.len().checked_div(rows.rows()).unwrap_or(0) * rows.cols()];
     Stream::new(rows).transpose_times(q, &mut z, team)?;

@@ -64,6 +64,11 @@ impl<'a, T: Lane> Stream<'a, T> {
         if self.by_columns { self.inner(q, z, team) } else { self.combine(q, z, team) }
     }
 
+    /// Operations of a scatter or Gram product with one vector.
+    pub(super) fn operations(&self) -> f64 {
+        4.0 * self.rows.rows() as f64 * self.rows.cols() as f64
+    }
+
     fn count(&self) -> usize {
         if self.by_columns { self.rows.cols() } else { self.rows.rows() }
     }

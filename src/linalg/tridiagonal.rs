@@ -11,11 +11,11 @@
 //! Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 5.1 and 8.3.1.
 
 use super::deferred::reduce_leading;
+use super::operator::{Dense, Operator};
 use super::triangle::{Pair, Pass, multiply};
 use crate::error::Result;
 use crate::simd::{Aligned, run};
 use crate::threads::Team;
-use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
 use std::mem::swap;
 
@@ -52,11 +52,11 @@ pub(super) struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// Reduces `factor * a`, reading only the lower triangle of the square matrix `a`. `4/3 n^3` operations.
+    /// Reduces `factor * a`, reading only the lower triangle of `a`. `4/3 n^3` operations.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
-    pub(super) fn of(a: &DMatrix<f64>, factor: f64, team: &Team) -> Result<Self> {
+    pub(super) fn of(a: Dense, factor: f64, team: &Team) -> Result<Self> {
         let mut tridiagonal = Self::packed(a, factor);
         let mut work = Aligned::zeros(2 * tridiagonal.reflectors.stride);
         let from = reduce_leading(&mut tridiagonal, &mut work, team)?;
@@ -65,11 +65,11 @@ impl Tridiagonal {
     }
 
     /// The lower triangle of `factor * a`, its columns in padded rows, not yet reduced.
-    pub(super) fn packed(a: &DMatrix<f64>, factor: f64) -> Self {
-        let n = a.ncols();
+    pub(super) fn packed(a: Dense, factor: f64) -> Self {
+        let n = a.dim();
         let stride = padded(n);
         let mut rows = Aligned::zeros(n * stride);
-        let columns = a.as_slice().chunks_exact(n.max(1));
+        let columns = a.entries().chunks_exact(n.max(1));
         for (k, (row, column)) in rows.chunks_exact_mut(stride.max(1)).zip(columns).enumerate() {
             for (to, from) in row[k..].iter_mut().zip(&column[k..]) {
                 *to = from * factor;
@@ -216,6 +216,7 @@ mod tests {
     use super::super::testing::noise;
     use super::*;
     use crate::simd::{Level, run_at};
+    use nalgebra::DMatrix;
 
     #[test]
     fn a_tridiagonal_matrix_comes_back_at_every_level() {
@@ -235,7 +236,7 @@ mod tests {
     /// (T, Q) as matrices.
     fn reduce(a: &DMatrix<f64>, level: Level) -> (DMatrix<f64>, DMatrix<f64>) {
         let n = a.nrows();
-        let mut reduced = Tridiagonal::packed(a, 1.0);
+        let mut reduced = Tridiagonal::packed(a.try_into().unwrap(), 1.0);
         let mut work = Aligned::zeros(2 * padded(n));
         run_at(level, Reduce::new(&mut reduced, 0, &mut work)).unwrap();
         let (d, e) = (&reduced.diagonal, &reduced.off_diagonal);
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn a_column_that_needs_no_reflection_gets_none() {
         let a = DMatrix::from_row_slice(3, 3, &[1.0, 5.0, 0.0, 5.0, 2.0, 7.0, 0.0, 7.0, 3.0]);
-        let reduced = Tridiagonal::of(&a, 2.0, &Team::solo()).unwrap();
+        let reduced = Tridiagonal::of((&a).try_into().unwrap(), 2.0, &Team::solo()).unwrap();
         assert_eq!(reduced.diagonal, [2.0, 4.0, 6.0]);
         assert_eq!(reduced.off_diagonal, [10.0, 14.0, 0.0]);
         assert_eq!(reduced.reflectors.tau, [0.0; 3]);

@@ -3,20 +3,16 @@
 use crate::error::{Error, Result};
 use crate::power;
 use crate::simd::run;
-use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
 
 /// The [`power::unit`] of the largest entry: that of `2^-e a` lies between 1/2 and 1.
 ///
 /// # Errors
-/// [`Error::Shape`] when `a` is not square, [`Error::NotFinite`].
-pub(super) fn unit_of(a: &DMatrix<f64>) -> Result<i32> {
-    if a.nrows() != a.ncols() {
-        return Err(Error::Shape { what: "the second dimension of a", found: a.ncols(), wanted: a.nrows() });
-    }
-    let (largest, finite) = run(Largest(a.as_slice()));
+/// [`Error::NotFinite`].
+pub(super) fn unit_of(entries: &[f64]) -> Result<i32> {
+    let (largest, finite) = run(Largest(entries));
     if !finite {
-        return Err(Error::NotFinite { what: "a", nan: a.iter().any(|x| x.is_nan()) });
+        return Err(Error::NotFinite { what: "a", nan: entries.iter().any(|x| x.is_nan()) });
     }
     Ok(power::unit(largest))
 }
@@ -84,7 +80,7 @@ mod tests {
 
     #[test]
     fn units_at_both_ends() {
-        let unit = |x: f64| unit_of(&DMatrix::from_element(1, 1, x)).unwrap();
+        let unit = |x: f64| unit_of(&[x]).unwrap();
         assert_eq!([unit(0.0), unit(0.75), unit(-1.0), unit(5e-324), unit(f64::MAX)], [0, 0, 1, -1000, 1000]);
     }
 }

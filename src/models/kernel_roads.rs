@@ -5,10 +5,10 @@ use super::kernel_pca::{KernelPcaOptions, KernelSolver};
 use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
-use crate::kernel::{Kernel, KernelMeans, center_kernel, kernel_matrix_wide, symmetric_into};
+use crate::kernel::{Kernel, KernelMeans, center_kernel, kernel_matrix_wide};
 use crate::linalg::{
-    CenteredKernel, Eigen, LanczosOptions, RandomizedOptions, Stored, components_reaching, eigh_leading, lanczos,
-    leading_pays, randomized,
+    CenteredKernel, Dense, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos,
+    leading_pays, randomized, symmetric_into,
 };
 use crate::matrix::{Element, MatrixView};
 use crate::memory;
@@ -177,7 +177,7 @@ impl Problem<'_> {
     }
 
     fn leading(&self, solver: KernelSolver, k: usize, team: &Team) -> Result<Option<Pairs>> {
-        let (stored, options) = (Stored { entries: self.matrix, dim: self.n }, self.options);
+        let (stored, options) = (Dense::new(self.matrix, self.n)?, self.options);
         let operator = CenteredKernel(&stored);
         if solver == KernelSolver::Randomized {
             let iterations = options.iterations.unwrap_or_else(|| RandomizedOptions::default_iterations(k, self.n));

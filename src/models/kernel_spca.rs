@@ -9,8 +9,8 @@ use super::projection::LinearMap;
 use super::spca::kept;
 use super::target::Factor;
 use crate::error::{Error, Result};
-use crate::kernel::{Gamma, Kernel, center_kernel, check_symmetric, kernel_matrix};
-use crate::linalg::{Eigen, eigh, fix_signs, leading};
+use crate::kernel::{Gamma, Kernel, center_kernel, kernel_matrix};
+use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading};
 use crate::matrix::MatrixView;
 use crate::memory;
 use crate::simd::Lane;
@@ -101,7 +101,7 @@ impl KernelSpca {
         let means = center_kernel(centred.as_mut_slice(), n, team)?;
         let mean = means.columns();
         let pairs = match components {
-            Some(k) if k < n => leading(&centred, k, RESIDUAL, 0, team)?,
+            Some(k) if k < n => leading((&centred).try_into()?, k, RESIDUAL, 0, team)?,
             _ => eigh(&centred, team)?,
         };
         drop(centred);

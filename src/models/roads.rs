@@ -169,7 +169,7 @@ fn of_scatter<T: Lane>(matrix: &DMatrix<f64>, options: &PcaOptions, team: &Team)
 /// The `k` leading eigenpairs of a matrix at hand, each good for the digits of its root.
 pub(super) fn leading_pairs_of(matrix: &DMatrix<f64>, k: usize, options: &PcaOptions, team: &Team) -> Result<Eigen> {
     let tol = tolerance::<f64>(options.tol);
-    let found = leading(matrix, k, tol, options.seed, team)?;
+    let found = leading(matrix.try_into()?, k, tol, options.seed, team)?;
     if !leading_pays(k, matrix.nrows()) || resolved(&found, tol) { Ok(found) } else { eigh_leading(matrix, k, team) }
 }
 

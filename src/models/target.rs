@@ -5,8 +5,8 @@
 
 use crate::covariance::Classes;
 use crate::error::{Error, Result};
-use crate::kernel::{Extent, Gamma, Kernel, check_symmetric, kernel_diagonal, kernel_matrix_into};
-use crate::linalg::{Random, Remainder, pivoted_cholesky, product, transposed_product};
+use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
+use crate::linalg::{Random, Remainder, check_symmetric, pivoted_cholesky, product, transposed_product};
 use crate::matrix::{Element, MatrixView};
 use crate::power::{exponent, power};
 use crate::threads::Team;

@@ -107,9 +107,12 @@ fn leading_pairs_are_those_of_the_whole() {
     for d in [1, 2, 5, 20, 33, 49, 100, 150, 230] {
         for (name, a) in families(d, &mut random) {
             let all = eigh(&a, &Team::solo()).unwrap();
+            let largest = all.values.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
             for k in [0, 1, d.div_ceil(7), d.div_ceil(2), d] {
                 let leading = eigh_leading(&a, k, &Team::solo()).unwrap();
-                assert_eq!(leading.values, all.values[..k], "{name}, d = {d}, k = {k}");
+                let bound = ROUNDINGS * d as f64 * f64::EPSILON * largest;
+                let apart = |(x, y): (&f64, &f64)| (x - y).abs() > bound;
+                assert!(!leading.values.iter().zip(&all.values).any(apart), "{name}, d = {d}, k = {k}");
                 assert_eq!(leading.vectors.shape(), (d, k));
                 assert_eq!(fault(&a, &leading), None, "{name}, d = {d}, k = {k}");
             }

@@ -2,11 +2,11 @@
 
 #![allow(clippy::expect_used)] // helpers outside `#[test]` stop at the first surprise
 
-use crate::spectra::{defects, five_spectra, with_spectrum};
+use crate::spectra::{defects, dense, five_spectra, with_spectrum};
 use nalgebra::DMatrix;
 use prinax::linalg::{
-    CenteredKernel, Dense, Eigen, GramOf, LanczosOptions, Operator, Random, ScatterOf, lanczos, product,
-    product_transposed, times, transpose_times, transposed_product,
+    CenteredKernel, Eigen, GramOf, LanczosOptions, Operator, Random, ScatterOf, lanczos, product, product_transposed,
+    times, transpose_times, transposed_product,
 };
 use prinax::matrix::{Element, MatrixView};
 use prinax::simd::Centered;
@@ -18,7 +18,7 @@ fn options(tol: f64) -> LanczosOptions {
 }
 
 fn leading(a: &DMatrix<f64>, k: usize, tol: f64) -> Eigen {
-    lanczos(&Dense(a), k, &options(tol), &Team::solo()).expect("no error").expect("no budget")
+    lanczos(&dense(a), k, &options(tol), &Team::solo()).expect("no error").expect("no budget")
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn every_small_size() {
             assert!(residual < 1e-13 * 12.0 && orthogonality < 1e-13, "d={d} k={k}: {residual:e} {orthogonality:e}");
             assert!((0..k).all(|j| (found.values[j] - values[j]).abs() < 1e-12), "d={d} k={k}");
         }
-        assert!(lanczos(&Dense(&a), d + 1, &options(0.0), &Team::solo()).is_err());
+        assert!(lanczos(&dense(&a), d + 1, &options(0.0), &Team::solo()).is_err());
     }
     assert!(leading(&DMatrix::zeros(0, 0), 0, 0.0).values.is_empty());
 }
@@ -104,11 +104,11 @@ fn every_small_size() {
 fn a_budget_that_is_too_small_is_said_so_and_nothing_else() {
     let (a, _) = with_spectrum(&five_spectra(400)[3].1, 4);
     let limited = |max| LanczosOptions { tol: 1e-10, seed: 0, max_products: Some(max) };
-    assert!(lanczos(&Dense(&a), 10, &limited(60), &Team::solo()).unwrap().is_none());
-    let found = lanczos(&Dense(&a), 10, &limited(4000), &Team::solo()).unwrap().unwrap();
+    assert!(lanczos(&dense(&a), 10, &limited(60), &Team::solo()).unwrap().is_none());
+    let found = lanczos(&dense(&a), 10, &limited(4000), &Team::solo()).unwrap().unwrap();
     assert_eq!(found.vectors, leading(&a, 10, 1e-10).vectors);
     let broken = DMatrix::from_element(5, 5, f64::NAN);
-    assert!(lanczos(&Dense(&broken), 1, &options(1e-10), &Team::solo()).is_err());
+    assert!(lanczos(&dense(&broken), 1, &options(1e-10), &Team::solo()).is_err());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_centred_kernel_is_h_k_h() {
     let (k, _) = with_spectrum(&five_spectra(150)[1].1[..n], 3);
     let h = DMatrix::from_fn(n, n, |i, j| f64::from(u8::from(i == j)) - 1.0 / n as f64);
     let right = product(&h, &product(&k, &h));
-    let found = lanczos(&CenteredKernel(&Dense(&k)), 5, &options(1e-12), &Team::solo()).unwrap().unwrap();
+    let found = lanczos(&CenteredKernel(&dense(&k)), 5, &options(1e-12), &Team::solo()).unwrap().unwrap();
     let (residual, _) = defects(&right, &found);
     assert!(residual < 1e-11 * found.values[0]);
     for column in found.vectors.column_iter() {
@@ -241,9 +241,9 @@ fn any_number_of_threads_gives_the_same_bits() {
     for view in [MatrixView::new(&x, n, d).unwrap(), MatrixView::new(&x, d, n).unwrap().transpose()] {
         let rows = Centered::new(view, &mean, None);
         let right = centred(&view, &mean, &vec![1.0; d]);
-        let dense = transposed_product(&right, &right);
+        let product = transposed_product(&right, &right);
         let (scatter, gram) = (ScatterOf::new(&rows), GramOf::new(&rows));
-        let operators: [&dyn Operator; 3] = [&scatter, &gram, &Dense(&dense)];
+        let operators: [&dyn Operator; 3] = [&scatter, &gram, &dense(&product)];
         for operator in operators {
             let solve = |team: &Team| lanczos(operator, 3, &options(1e-9), team).unwrap().unwrap();
             let alone = solve(&Team::solo());

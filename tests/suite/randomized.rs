@@ -1,9 +1,9 @@
 //! Randomised block Krylov iteration: never worse than what it replaces, exact on small spaces, never out of range.
 
-use crate::spectra::{defects, five_spectra, with_spectrum};
+use crate::spectra::{defects, dense, five_spectra, with_spectrum};
 use nalgebra::DMatrix;
 use prinax::linalg::{
-    Dense, LanczosOptions, Random, RandomizedOptions, ScatterOf, eigh, lanczos, product, randomized, transposed_product,
+    LanczosOptions, Random, RandomizedOptions, ScatterOf, eigh, lanczos, product, randomized, transposed_product,
 };
 use prinax::matrix::MatrixView;
 use prinax::simd::Centered;
@@ -29,7 +29,7 @@ fn randomized_beats_subspace_iteration_of_the_same_length() {
         let (a, _) = with_spectrum(&values, 4);
         for k in [1, 10, 60] {
             let options = RandomizedOptions { oversamples: 10, iterations: 4, seed: 1 };
-            let found = randomized(&Dense(&a), k, &options, &Team::solo()).unwrap();
+            let found = randomized(&dense(&a), k, &options, &Team::solo()).unwrap();
             let mut q = DMatrix::zeros(400, k + 10);
             Random::new(5).fill_symmetric(q.as_mut_slice());
             for _ in 0..5 {
@@ -50,15 +50,15 @@ fn randomized_is_exact_where_the_space_is_small_and_finite_where_powers_overflow
         let values: Vec<f64> = (0..d).map(|j| 1e10 * 0.5f64.powi(j)).collect();
         let (a, _) = with_spectrum(&values, 4);
         let options = RandomizedOptions { oversamples, iterations: 40, seed: 0 };
-        let found = randomized(&Dense(&a), k, &options, &Team::solo()).unwrap();
+        let found = randomized(&dense(&a), k, &options, &Team::solo()).unwrap();
         assert!((0..k).all(|j| (found.values[j] - values[j]).abs() <= 1e-13 * values[0]), "d={d} k={k}");
         let (residual, orthogonality) = defects(&a, &found);
         assert!(residual <= 1e-13 * values[0] && orthogonality < 1e-13);
     }
     let zero = DMatrix::zeros(300, 300);
     let options = RandomizedOptions { oversamples: 4, iterations: 7, seed: 0 };
-    assert_eq!(randomized(&Dense(&zero), 3, &options, &Team::solo()).unwrap().values, [0.0; 3]);
-    assert!(randomized(&Dense(&zero), 301, &options, &Team::solo()).is_err());
+    assert_eq!(randomized(&dense(&zero), 3, &options, &Team::solo()).unwrap().values, [0.0; 3]);
+    assert!(randomized(&dense(&zero), 301, &options, &Team::solo()).is_err());
 }
 
 #[test]

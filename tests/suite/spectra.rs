@@ -1,7 +1,7 @@
 //! Symmetric matrices with known eigenpairs, and how far computed ones are off.
 
 use nalgebra::DMatrix;
-use prinax::linalg::{Eigen, Random, product, product_transposed, transposed_product};
+use prinax::linalg::{Dense, Eigen, Random, product, product_transposed, transposed_product};
 
 /// d x d orthogonal matrix: a product of random reflections.
 pub(crate) fn orthogonal(d: usize, seed: u64) -> DMatrix<f64> {
@@ -24,6 +24,11 @@ pub(crate) fn with_spectrum(values: &[f64], seed: u64) -> (DMatrix<f64>, DMatrix
     let a = product_transposed(&scaled, &q);
     let symmetric = DMatrix::from_fn(values.len(), values.len(), |i, j| 0.5 * (a[(i, j)] + a[(j, i)]));
     (symmetric, q)
+}
+
+/// A as an operator.
+pub(crate) fn dense(a: &DMatrix<f64>) -> Dense<'_> {
+    a.try_into().expect("a square matrix")
 }
 
 /// Largest residual |A v - theta v| and largest entry of |V'V - I|.

@@ -1,7 +1,9 @@
-//! A matrix given as a kernel: symmetric to rounding, or refused by the pair of entries that is not.
+//! A matrix given as symmetric: it is to rounding, or it is refused by the pair of entries that is not.
 
 use crate::error::{Error, Result};
-use crate::matrix::{Element, MatrixView};
+use crate::matrix::{Element, MatrixView, zeros};
+use bytemuck::try_cast_slice;
+use std::borrow::Cow;
 
 /// Largest difference between K_ij and K_ji, in units of eps max|K|, that passes for rounding: that of an inner product
 /// of a few hundred thousand terms.
@@ -15,7 +17,23 @@ const SQUARE: usize = 32;
 /// # Errors
 /// [`Error::Value`], [`Error::NotFinite`].
 pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
-    compare_halves(k, what, |_, _, _| ())
+    compare_halves(k, what, |_, _, _| ()).map(|_| ())
+}
+
+/// The n x n matrix `k`, called `what` in errors, exactly symmetric and in `f64`: itself where it is all that, else the
+/// mean of both halves.
+///
+/// # Errors
+/// Those of [`check_symmetric`].
+pub fn symmetric<'a, T: Element>(k: MatrixView<'a, T>, what: &'static str) -> Result<Cow<'a, [f64]>> {
+    if let Some(entries) = k.as_slice().and_then(|entries| try_cast_slice(entries).ok().filter(|_| T::DOUBLE))
+        && compare_halves(k, what, |_, _, _| ())?
+    {
+        return Ok(Cow::Borrowed(entries));
+    }
+    let mut out = zeros(k.rows().saturating_mul(k.cols()), what)?;
+    symmetric_into(k, what, &mut out)?;
+    Ok(Cow::Owned(out))
 }
 
 /// The mean of both halves of the n x n matrix `k`, called `what` in errors, written to `out`: exactly symmetric.
@@ -34,24 +52,30 @@ pub fn symmetric_into<T: Element>(k: MatrixView<T>, what: &'static str, out: &mu
         out[i * n + j] = mean;
         out[j * n + i] = mean;
     })
+    .map(|_| ())
 }
 
-/// Shows each pair of mirrored entries, square by square.
+/// Shows each pair of mirrored entries, square by square. Whether all are equal.
 fn compare_halves<T: Element>(
     k: MatrixView<T>,
     what: &'static str,
     mut visit: impl FnMut((usize, usize), f64, f64),
-) -> Result<()> {
+) -> Result<bool> {
     k.check_finite(what)?;
     let n = k.rows();
     if k.cols() != n {
         return Err(Error::value(what, format!("shape ({n}, {})", k.cols()), "a square matrix"));
     }
     let (mut largest, mut worst) = (0.0f64, (0.0, 0, 0));
-    for (rows, cols) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
-        for i in rows..n.min(rows + SQUARE) {
-            for j in cols..(cols + SQUARE).min(i + 1) {
-                let (a, b) = (k.at(i, j), k.at(j, i));
+    let mut mirrored = [[0.0; SQUARE]; SQUARE];
+    for (top, left) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
+        let (rows, cols) = (top..n.min(top + SQUARE), left..n.min(left + SQUARE));
+        for (j, line) in cols.clone().zip(&mut mirrored) {
+            rows.clone().zip(line).for_each(|(i, to)| *to = k.at(j, i));
+        }
+        for (at, i) in rows.enumerate() {
+            for (j, line) in (left..cols.end.min(i + 1)).zip(&mirrored) {
+                let (a, b) = (k.at(i, j), line[at]);
                 largest = largest.max(a.abs()).max(b.abs());
                 if (a - b).abs() > worst.0 {
                     worst = ((a - b).abs(), i, j);
@@ -65,7 +89,7 @@ fn compare_halves<T: Element>(
         let found = format!("entry ({i}, {j}) = {} and entry ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
         return Err(Error::value(what, found, "symmetric"));
     }
-    Ok(())
+    Ok(apart == 0.0)
 }
 
 #[cfg(test)]
@@ -95,5 +119,8 @@ mod tests {
         let mut out = vec![0.0; n * n];
         symmetric_into(MatrixView::new(&k, n, n).unwrap(), "X", &mut out).unwrap();
         assert_eq!(out, k);
+        let given = MatrixView::new(&k, n, n).unwrap();
+        assert!(matches!(symmetric(given, "A").unwrap(), Cow::Borrowed(same) if same == k));
+        assert_eq!(*symmetric(given.transpose(), "A").unwrap(), k);
     }
 }
