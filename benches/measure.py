@@ -16,8 +16,8 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
 SLOW = 2.0
-# With several threads a turn begins with a pause in which the threads of the contestant before stop spinning
-# (OpenBLAS's after 25 ms); calls too short to be shared among threads need none.
+# A turn begins with a pause in which the threads of the contestant before stop spinning (OpenBLAS's after 25 ms);
+# rows whose calls are too short to be shared among threads need none.
 SETTLE = 0.05
 SHARED = 100e-6
 # Then comes one untimed call, whose caches were another's, and samples up to this many and this long together.
@@ -156,16 +156,16 @@ def _rounds(
             break
         for count, name in waiting:
             with machine.threads(count):
-                samples, seconds = _turn(calls[name], pace[count, name], count)
+                samples, seconds = _turn(calls[name], pace[count, name])
             outcomes[count][name].samples.extend(samples)
             taken[count, name] += len(samples)
             spent[count, name] += seconds
 
 
-def _turn(call: Call, pace: float, threads: int) -> tuple[list[float], float]:
+def _turn(call: Call, pace: float) -> tuple[list[float], float]:
     """Some samples in a row, seconds a call, and the time they took together."""
     batch = range(max(1, math.ceil(SAMPLE / pace)))
-    if threads > 1 and pace > SHARED:
+    if pace > SHARED:
         time.sleep(SETTLE)
     if pace < TURN_SECONDS:
         call()

@@ -136,6 +136,9 @@ impl Moments {
         if !(factor > 0.0 && factor <= 1.0) {
             return Err(Error::value("factor", factor, "in (0, 1]"));
         }
+        if factor == 1.0 {
+            return Ok(());
+        }
         self.weight *= factor;
         self.scatter.iter_mut().for_each(|s| *s *= factor);
         Ok(())

@@ -74,9 +74,13 @@ fn normalize(vector: &mut [f64]) -> Option<f64> {
     if !(largest > 0.0 && largest.is_finite()) {
         return None;
     }
-    vector.iter_mut().for_each(|x| *x /= largest);
+    for x in &mut *vector {
+        *x /= largest;
+    }
     let rest = length(vector);
-    vector.iter_mut().for_each(|x| *x /= rest);
+    for x in vector {
+        *x /= rest;
+    }
     rest.is_finite().then_some(rest * largest)
 }
 
@@ -182,7 +186,7 @@ mod tests {
             (vec![0.0; n], vec![0.0; n]),
             (glued, joints),
             (noise(n, 4), noise(n, 5)),
-            ((0..n).map(|i| 0.1f64.powi(i as i32)).collect(), (0..n).map(|i| 0.1f64.powi(i as i32 + 1)).collect()),
+            ((0..90).map(|i| 0.1f64.powi(i)).collect(), (0..90).map(|i| 0.1f64.powi(i + 1)).collect()),
         ] {
             let values = largest_values(&diagonal, &off_diagonal, 15, &Team::solo());
             let vectors = vectors_of(&diagonal, &off_diagonal, &values).unwrap();

@@ -1,5 +1,7 @@
 //! Symmetric matrices with known eigenpairs, and how far computed ones are off.
 
+#![allow(clippy::expect_used)] // helpers outside `#[test]` stop at the first surprise
+
 use nalgebra::DMatrix;
 use prinax::linalg::{Dense, Eigen, Random, product, product_transposed, transposed_product};
 
