@@ -16,11 +16,11 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
 SLOW = 2.0
-# A turn begins with a pause in which the threads of the contestant before stop spinning (OpenBLAS's after 25 ms);
-# rows whose calls are too short to be shared among threads need none.
+# A turn begins with a pause in which the threads of the contestant before stop spinning (OpenBLAS's after
+# 25 ms); rows whose calls are too short to be shared among threads need none.
 SETTLE = 0.05
 SHARED = 100e-6
-# Then comes one untimed call, whose caches were another's, and samples up to this many and this long together.
+# Then comes one untimed call, whose caches were another's, and samples, up to so many and so long together.
 TURN_SAMPLES = 10
 TURN_SECONDS = 20e-3
 
