@@ -15,7 +15,7 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 # One timed sample lasts at least this long, else the clock is what is measured.
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
-SLOW = 2.0
+SLOW = 1.5
 # A turn begins with a pause in which the threads of the contestant before stop spinning (OpenBLAS's after
 # 25 ms); rows whose calls are too short to be shared among threads need none.
 SETTLE = 0.05
@@ -34,7 +34,7 @@ class Budget:
     most: int
 
 
-FULL = Budget(0.3, 3, 200)
+FULL = Budget(0.2, 3, 150)
 QUICK = Budget(0.1, 3, 100)
 
 Call = Callable[[], object]
