@@ -82,7 +82,7 @@ $(WHEEL): $(SOURCES) .venv/.build
 	  .venv/bin/maturin build --release --locked --compatibility linux --out target/wheels --interpreter .venv/bin/python
 	@touch $@
 
-tools: .venv/.prinax .venv/.demo .venv/.service .venv/.test .venv/.lint $(OLDER:%=.venv-sk%/.ready)
+tools: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.ready)
 
 .venv/.prinax: $(WHEEL)
 	@$(RUN) "installing the wheel" $(PY) $(PIP) --no-deps --force-reinstall target/wheels/prinax-*.whl
