@@ -17,10 +17,11 @@
 //!
 //! ## Rooms
 //!
-//! `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
+//! `bands`, `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
 //! < `python`. A room uses what stands before it, never after it, never beside it. Only `python` (feature `python`)
 //! knows PyO3 and NumPy.
 
+pub mod bands;
 pub mod covariance;
 pub mod error;
 pub mod hsic;

@@ -9,7 +9,7 @@ SOURCE = pathlib.Path(__file__).parent.parent / "src"
 
 # A room uses rooms of a lower layer; rooms of one layer do not know each other, but for the foundation's.
 LAYERS = [
-    {"error", "matrix", "memory", "power", "threads"},
+    {"bands", "error", "matrix", "memory", "power", "threads"},
     {"simd"},
     {"covariance", "linalg", "kernel"},
     {"hsic"},

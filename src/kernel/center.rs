@@ -1,8 +1,11 @@
 //! Double centring: the kernel of the rows about their mean in feature space, H K H, with H = I - 11'/n never formed.
 
+use crate::bands::{Band, UpperBands};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
+use crate::simd::run;
 use crate::threads::Team;
+use pulp::{Simd, WithSimd};
 
 /// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the same
 /// order, so the means of a symmetric matrix are the same bits, and the centred matrix is exactly symmetric.
@@ -10,6 +13,9 @@ const BAND: usize = 512;
 
 /// Partial sums kept side by side within a band, by position modulo this.
 const LANES: usize = 8;
+
+/// What a matrix to be centred has to be.
+const NOT_EMPTY: &str = "a square matrix, n x n, with n at least 1";
 
 /// What centring needs to know of an n x n training kernel: one of its entries as a pilot, and means about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +35,35 @@ impl KernelMeans {
     /// [`Error::Value`] when `k` is not square or empty, [`Error::NotFinite`], [`Error::Interrupted`]; `what` names `k`.
     pub fn of<T: Element>(k: MatrixView<T>, what: &'static str, team: &Team) -> Result<Self> {
         Ok(Sums::of(k, what, team)?.means)
+    }
+
+    /// [`KernelMeans::of`] for a symmetric matrix stored by half: each entry is read once.
+    ///
+    /// # Errors
+    /// As [`KernelMeans::of`].
+    pub fn of_half(k: UpperBands, what: &'static str, team: &Team) -> Result<Self> {
+        let Some(pilot) = k.diagonal().next() else {
+            return Err(Error::value(what, "an array of shape (0, 0)", NOT_EMPTY));
+        };
+        let mut sums = vec![0.0; k.layout().dim()];
+        let parts = team.map(k.bands().collect(), |band| {
+            team.check()?;
+            Ok((band.first, half_sums(band, pilot)))
+        });
+        for part in parts {
+            let (first, part) = part?;
+            sums[first..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+        let means = Self::from_sums(pilot, sums);
+        finite(means.grand, what)?;
+        Ok(means)
+    }
+
+    fn from_sums(pilot: f64, mut columns: Vec<f64>) -> Self {
+        let size = columns.len() as f64;
+        columns.iter_mut().for_each(|sum| *sum /= size);
+        let grand = columns.iter().sum::<f64>() / size;
+        Self { pilot, columns, grand }
     }
 
     /// Number of training rows.
@@ -116,7 +151,7 @@ impl Sums {
         let n = k.rows();
         if k.cols() != n || n == 0 {
             let found = format!("an array of shape ({n}, {})", k.cols());
-            return Err(Error::value(what, found, "a square matrix, n x n, with n at least 1"));
+            return Err(Error::value(what, found, NOT_EMPTY));
         }
         let pilot = k.at(0, 0);
         let bands: Vec<_> = (0..n).step_by(BAND).map(|from| from..n.min(from + BAND)).collect();
@@ -130,14 +165,13 @@ impl Sums {
             rows.extend(of_rows);
             columns.iter_mut().zip(of_columns).for_each(|(c, sum)| *c += sum);
         }
-        let size = n as f64;
-        rows.iter_mut().chain(&mut columns).for_each(|sum| *sum /= size);
-        let grand = columns.iter().sum::<f64>() / size;
-        if !grand.is_finite() {
+        rows.iter_mut().for_each(|sum| *sum /= n as f64);
+        let means = KernelMeans::from_sums(pilot, columns);
+        if !means.grand.is_finite() {
             k.check_finite(what)?;
         }
-        finite(grand, what)?;
-        Ok(Self { means: KernelMeans { pilot, columns, grand }, rows })
+        finite(means.grand, what)?;
+        Ok(Self { means, rows })
     }
 }
 
@@ -159,6 +193,49 @@ fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64) -> (Vec<f64>, Vec<f64>
     });
     let total = (0..n).map(|j| fold(std::array::from_fn(|l| columns[l * n + j]))).collect();
     (rows, total)
+}
+
+/// Sums of (k - pilot) along the rows of a band, and below its square on the diagonal down its columns, whose entries are
+/// those of the rows that are not stored.
+fn half_sums(band: Band, pilot: f64) -> Vec<f64> {
+    let mut sums = vec![0.0; band.width];
+    run(HalfSums { band, pilot, sums: &mut sums });
+    sums
+}
+
+struct HalfSums<'a> {
+    band: Band<'a>,
+    pilot: f64,
+    sums: &'a mut [f64],
+}
+
+impl WithSimd for HalfSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { band, pilot, sums } = self;
+        let (of_rows, of_columns) = sums.split_at_mut(band.rows);
+        for (row, of_row) in band.entries.chunks_exact(band.width).zip(of_rows) {
+            let (square, beyond) = row.split_at(band.rows);
+            *of_row = lanes(square.iter().map(|k| k - pilot));
+            let mut along = [0.0; LANES];
+            let (pieces, tail) = beyond.as_chunks::<LANES>();
+            let (down, down_tail) = of_columns.as_chunks_mut::<LANES>();
+            for (piece, down) in pieces.iter().zip(down) {
+                for l in 0..LANES {
+                    let k = piece[l] - pilot;
+                    along[l] += k;
+                    down[l] += k;
+                }
+            }
+            for (k, down) in tail.iter().zip(down_tail) {
+                along[0] += k - pilot;
+                *down += k - pilot;
+            }
+            *of_row += fold(along);
+        }
+    }
 }
 
 /// The sum, kept in [`LANES`] partial sums by position.

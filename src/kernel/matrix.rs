@@ -1,19 +1,15 @@
 //! The kernel matrix, and its diagonal alone.
 
 use super::few::few_rows;
+use super::square::{self, SQUARE, SQUARES};
 use super::{Extent, Kernel, Tiles, Units};
+use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView, zeros};
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
-
-/// Strips on each side of a square of work: large enough to write whole cache lines of many rows, and to last.
-const SQUARE: usize = 8;
-
-/// Squares of work wanted along one side, so that small matrices are shared out too.
-const SQUARES: usize = 6;
 
 /// The kernel matrix k(x_i, y_j), row-major n x m; `y` = `None` means `x` itself: exactly symmetric, with the exact
 /// diagonal where it is known. A centred linear kernel is taken about the mean of `y` (of `x`, alone).
@@ -62,7 +58,7 @@ pub fn kernel_matrix_into<T: Lane>(
         cross(&Tiles::cross(x, y, kernel, &extent), out, team)?;
     } else {
         let extent = Extent::of(x, "X")?;
-        square(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+        square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     }
     check_power(kernel, out)
 }
@@ -77,7 +73,27 @@ pub fn kernel_matrix_wide<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &m
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
     let extent = Extent::of(x, "X")?;
-    square(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+    square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+    check_power(kernel, out)
+}
+
+/// How [`kernel_half`] stores the kernel matrix of `n` rows.
+#[must_use]
+pub fn half_layout(n: usize) -> Layout {
+    square::layout::<f64>(n)
+}
+
+/// [`kernel_matrix_wide`] stored by half, as [`half_layout`] says.
+///
+/// # Errors
+/// As [`kernel_matrix`], and [`Error::Shape`] for a buffer of another length.
+pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64], team: &Team) -> Result<()> {
+    let wanted = half_layout(x.rows()).len();
+    if out.len() != wanted {
+        return Err(Error::Shape { what: "out", found: out.len(), wanted });
+    }
+    let extent = Extent::of(x, "X")?;
+    square::half(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     check_power(kernel, out)
 }
 
@@ -112,35 +128,6 @@ pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel, mean: &[f64])
     Ok(diagonal)
 }
 
-/// The matrix of a set with itself, in squares of strips: a square above the diagonal is written there and mirrored.
-fn square<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
-    let (n, strips) = (tiles.rows().count(), tiles.rows().strips());
-    if n == 0 {
-        return Ok(());
-    }
-    let side = strips.div_ceil(SQUARES).min(SQUARE);
-    let squares = strips.div_ceil(side);
-    let height = side * strip::<T>();
-    // Each row is cut where squares meet, so that every square owns its pieces and threads write without sharing.
-    let mut pieces: Vec<Vec<&mut [T]>> = (0..squares * squares).map(|_| Vec::new()).collect();
-    for (i, row) in out.chunks_exact_mut(n).enumerate() {
-        let line = &mut pieces[i / height * squares..][..squares];
-        line.iter_mut().zip(row.chunks_mut(height)).for_each(|(square, piece)| square.push(piece));
-    }
-    let mut jobs = Vec::with_capacity(squares * (squares + 1) / 2);
-    for (a, b) in (0..squares).flat_map(|b| (0..=b).map(move |a| (a, b))) {
-        let upper = std::mem::take(&mut pieces[a * squares + b]);
-        let lower = std::mem::take(&mut pieces[b * squares + a]);
-        jobs.push(Square { tiles, corner: (a * side, b * side), side, upper, lower });
-    }
-    let done = team.map(jobs, |job| {
-        team.check()?;
-        run(job);
-        Ok(())
-    });
-    done.into_iter().collect()
-}
-
 /// The matrix of two sets, in bands of rows.
 fn cross<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
     let (m, strips) = (tiles.cols().count(), tiles.rows().strips());
@@ -153,51 +140,6 @@ fn cross<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
         Ok(())
     });
     done.into_iter().collect()
-}
-
-/// One square of the symmetric matrix: pieces of rows above the diagonal, and of the mirrored square below (none on it).
-struct Square<'a, T> {
-    tiles: &'a Tiles<T>,
-    /// First strips in rows and columns.
-    corner: (usize, usize),
-    side: usize,
-    upper: Vec<&'a mut [T]>,
-    lower: Vec<&'a mut [T]>,
-}
-
-impl<T: Lane> WithSimd for Square<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tiles, corner: (a0, b0), side, mut upper, mut lower } = self;
-        let (points, size) = (tiles.rows(), strip::<T>());
-        let end = |first: usize| (first + side).min(points.strips());
-        let together = points.group();
-        let mut blocks = Aligned::zeros(together * together * size * size);
-        let mut flipped = Aligned::zeros(size * size);
-        for group in Group::cover(a0..end(a0), b0..end(b0), true, together) {
-            tiles.fill(simd, &group, &mut blocks);
-            for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
-                let (height, width) = (points.rows_in(a), points.rows_in(b));
-                let (down, across) = ((a - a0) * size, (b - b0) * size);
-                write(block, &mut upper[down..down + height], across, width);
-                if a != b {
-                    transpose(block, size, &mut flipped);
-                    let mirror = if a0 == b0 { &mut upper } else { &mut lower };
-                    write(&flipped, &mut mirror[across..across + width], down, height);
-                }
-            }
-        }
-    }
-}
-
-/// The first `width` values of each line of a block, from `across` on in each row.
-#[inline(always)]
-fn write<T: Lane>(block: &[T], rows: &mut [&mut [T]], across: usize, width: usize) {
-    for (row, line) in rows.iter_mut().zip(block.chunks_exact(strip::<T>())) {
-        row[across..across + width].copy_from_slice(&line[..width]);
-    }
 }
 
 /// A band of rows against all columns.
@@ -227,23 +169,6 @@ impl<T: Lane> WithSimd for Band<'_, T> {
                 for (row, line) in lines.zip(block.chunks_exact(size)) {
                     row[b * size..][..width].copy_from_slice(&line[..width]);
                 }
-            }
-        }
-    }
-}
-
-/// Transposes a square of values in pieces of 4 x 4, which the compiler turns into shuffles.
-#[inline(always)]
-fn transpose<T: Copy>(block: &[T], size: usize, out: &mut [T]) {
-    for (i, lines) in block.chunks_exact(4 * size).enumerate() {
-        let (l0, lines) = lines.split_at(size);
-        let (l1, lines) = lines.split_at(size);
-        let (l2, l3) = lines.split_at(size);
-        let quads = l0.as_chunks::<4>().0.iter().zip(l1.as_chunks::<4>().0);
-        let quads = quads.zip(l2.as_chunks::<4>().0).zip(l3.as_chunks::<4>().0);
-        for ((((l0, l1), l2), l3), out) in quads.zip(out.chunks_exact_mut(4 * size)) {
-            for j in 0..4 {
-                out[j * size + 4 * i..][..4].copy_from_slice(&[l0[j], l1[j], l2[j], l3[j]]);
             }
         }
     }

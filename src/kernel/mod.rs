@@ -10,12 +10,13 @@ mod few;
 mod functions;
 mod matrix;
 mod rate;
+mod square;
 mod tiles;
 
 pub use bandwidth::Gamma;
 pub use center::{KernelMeans, center_kernel};
 pub use extent::Extent;
 pub use functions::Kernel;
-pub use matrix::{kernel_diagonal, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
+pub use matrix::{half_layout, kernel_diagonal, kernel_half, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
 pub use rate::Rate;
 pub use tiles::{PARTS, Tiles, Units};

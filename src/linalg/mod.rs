@@ -36,6 +36,7 @@ mod testing;
 mod triangle;
 mod tridiagonal;
 mod unit;
+mod upper;
 
 pub use cholesky::{Remainder, pivoted_cholesky};
 pub use cross::cross_product;

@@ -136,18 +136,17 @@ impl KernelPca {
         Self::fit_in(sample, options, &mut buffer, team)
     }
 
-    /// Number of values in the buffer that [`KernelPca::fit_in`] works in: n^2, none for the linear kernel.
+    /// Number of values in the buffer that [`KernelPca::fit_in`] works in: n^2, half of it where products with the kernel
+    /// matrix of rows will do, none for the linear kernel.
     ///
     /// # Errors
     /// [`Error::Value`] for options that do not fit the data, [`Error::Memory`] where there is no room.
     pub fn buffer_len<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions) -> Result<usize> {
-        let n = sample.len();
-        check_components(options.components, n)?;
+        check_components(options.components, sample.len())?;
         if is_linear(sample) {
             return Ok(0);
         }
-        kernel_roads::check_room(n, options)?;
-        Ok(n.saturating_mul(n))
+        Ok(kernel_roads::stored(sample, options)?.len())
     }
 
     /// [`KernelPca::fit`] with the kernel matrix in memory of the caller's: large pages make it twice as fast.

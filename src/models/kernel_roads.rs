@@ -2,19 +2,19 @@
 //! matrix as it is, the centring being applied to the vectors.
 
 use super::kernel_pca::{KernelPcaOptions, KernelSolver};
+use super::kernel_store::{Shape, Store, WHAT};
 use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
-use crate::kernel::{Kernel, KernelMeans, center_kernel, kernel_matrix_wide};
+use crate::kernel::Kernel;
 use crate::linalg::{
-    CenteredKernel, Dense, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos,
-    leading_pays, randomized, symmetric_into,
+    CenteredKernel, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos, leading_pays,
+    randomized,
 };
-use crate::matrix::{Element, MatrixView};
+use crate::matrix::Element;
 use crate::memory;
 use crate::simd::Lane;
 use crate::threads::Team;
-use nalgebra::DMatrix;
 
 /// Eigenvalues, descending, with their vectors as columns.
 pub(super) type Pairs = Eigen;
@@ -43,13 +43,8 @@ const FIRST_PAIRS: usize = 8;
 const OVERSAMPLES: usize = 10;
 /// Vectors of a product of the iterative road.
 const BLOCK: usize = 4;
-/// Rows that a thread shifts at a time.
-const ROWS: usize = 64;
 /// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
 const ROUNDING: f64 = 4.0;
-
-/// What a refusal for want of memory, or of finite values, calls the matrix.
-const WHAT: &str = "the kernel matrix";
 
 /// Whether the dense road is taken from the start.
 fn is_dense(n: usize, options: &KernelPcaOptions) -> bool {
@@ -60,46 +55,41 @@ fn is_dense(n: usize, options: &KernelPcaOptions) -> bool {
     }
 }
 
-/// Refuses n samples where the machine has no room for what their solution takes.
-pub(super) fn check_room(n: usize, options: &KernelPcaOptions) -> Result<()> {
-    let matrices = if is_dense(n, options) { 1 + DENSE_SCRATCH } else { 1 };
-    memory::check_bytes(matrices * (n as u128).pow(2) * size_of::<f64>() as u128, WHAT)
+/// What is stored of the kernel matrix; refused where the machine has no room for what the solution takes.
+pub(super) fn stored<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions) -> Result<Shape> {
+    let n = sample.len();
+    let dense = is_dense(n, options);
+    let shape = Shape::of(sample, dense);
+    let scratch = if dense { DENSE_SCRATCH * (n as u128).pow(2) } else { 0 };
+    memory::check_bytes((shape.len() as u128 + scratch) * size_of::<f64>() as u128, WHAT)?;
+    Ok(shape)
 }
 
-/// `k` holds n^2 values, and whatever it is left with afterwards.
+/// `buffer` holds as many values as the [`stored`] shape has, and whatever it is left with afterwards.
 pub(super) fn solve<T: Lane>(
     sample: &Sample<T>,
     options: &KernelPcaOptions,
-    k: &mut [f64],
+    buffer: &mut [f64],
     team: &Team,
 ) -> Result<Solved> {
     let n = sample.len();
-    let known = options.components.known(n);
-    if k.len() != n.saturating_mul(n) {
-        return Err(Error::Shape { what: "the buffer", found: k.len(), wanted: n.saturating_mul(n) });
-    }
-    let (kernel, terms, eps) = match *sample {
-        Sample::Rows(x, kernel) => {
-            let kernel = kernel.resolve(x, "X", team)?;
-            kernel_matrix_wide(x, &kernel, k, team)?;
-            (Some(kernel), x.cols(), f64::EPSILON)
-        }
-        Sample::Precomputed(matrix) => {
-            symmetric_into(matrix, "X", k)?;
-            (None, 1, T::EPSILON)
-        }
+    let dense = is_dense(n, options);
+    let (terms, eps) = match *sample {
+        Sample::Rows(x, _) => (x.cols(), f64::EPSILON),
+        Sample::Precomputed(_) => (1, T::EPSILON),
     };
-    let means = KernelMeans::of(MatrixView::new(k, n, n)?, WHAT, team).map_err(beyond_range)?;
+    let (mut matrix, kernel) = Store::fill(sample, Shape::of(sample, dense), buffer, team)?;
+    let means = matrix.means(team).map_err(beyond_range)?;
     let grand = means.grand();
-    let diagonal = || k.iter().step_by(n + 1);
-    let total: f64 = diagonal().map(|kii| kii - grand).sum();
-    let size = diagonal().fold(0.0f64, |m, kii| m.max(kii.abs()));
+    let diagonal = matrix.diagonal()?;
+    let total: f64 = diagonal.iter().map(|kii| kii - grand).sum();
+    let size = diagonal.iter().fold(0.0f64, |m, kii| m.max(kii.abs()));
     let rounding = (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size;
     if grand.abs() * n as f64 > OFFSET * total.abs() {
-        shift(k, n, grand, team);
+        matrix.shift(grand, team);
     }
-    let mut problem = Problem { matrix: k, n, total, options, tol: tolerance::<T>(options.tol) };
-    let (pairs, solver) = problem.solve(is_dense(n, options), known, team)?;
+    let mut problem = Problem { matrix, n, total, options, tol: tolerance::<T>(options.tol) };
+    let (pairs, solver) = problem.solve(dense, options.components.known(n), team)?;
     let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
     let noise = rounding + n as f64 * f64::EPSILON * largest;
     Ok(Solved { pairs, total, noise, means: means.columns(), grand, kernel, solver })
@@ -124,14 +114,9 @@ fn beyond_range(error: Error) -> Error {
     }
 }
 
-/// K - constant, in place.
-fn shift(k: &mut [f64], n: usize, constant: f64, team: &Team) {
-    team.map(k.chunks_mut(ROWS * n).collect(), |rows: &mut [f64]| rows.iter_mut().for_each(|k| *k -= constant));
-}
-
 /// The uncentred matrix (or one that differs by a constant) and what is asked of it.
 struct Problem<'a> {
-    matrix: &'a mut [f64],
+    matrix: Store<'a>,
     n: usize,
     total: f64,
     options: &'a KernelPcaOptions,
@@ -150,8 +135,7 @@ impl Problem<'_> {
                 return Ok((pairs, solver));
             }
         }
-        center_kernel(self.matrix, self.n, team)?;
-        let centred = DMatrix::from_column_slice(self.n, self.n, self.matrix);
+        let centred = self.matrix.centred(team)?;
         let pairs = eigh_leading(&centred, known.unwrap_or(self.n), team)?;
         let k = known.unwrap_or_else(|| self.reached(&pairs).unwrap_or(self.n));
         Ok((truncated(pairs, k), KernelSolver::Dense))
@@ -177,8 +161,8 @@ impl Problem<'_> {
     }
 
     fn leading(&self, solver: KernelSolver, k: usize, team: &Team) -> Result<Option<Pairs>> {
-        let (stored, options) = (Dense::new(self.matrix, self.n)?, self.options);
-        let operator = CenteredKernel(&stored);
+        let (stored, options) = (self.matrix.operator()?, self.options);
+        let operator = CenteredKernel(&*stored);
         if solver == KernelSolver::Randomized {
             let iterations = options.iterations.unwrap_or_else(|| RandomizedOptions::default_iterations(k, self.n));
             let asked = RandomizedOptions { oversamples: OVERSAMPLES, iterations, seed: options.seed };

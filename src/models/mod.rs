@@ -9,6 +9,7 @@ mod kernel_map;
 mod kernel_pca;
 mod kernel_roads;
 mod kernel_spca;
+mod kernel_store;
 mod likelihood;
 mod linear_kernel;
 mod moments_file;

@@ -59,6 +59,19 @@ impl<'a, T> Lines<'a, T> {
         self.count
     }
 
+    /// Elements of a line.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the lines have no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     #[inline(always)]
     pub(super) fn get(&self, i: usize) -> &'a [T] {
         &self.data[i * self.stride..][..self.len]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
 
+use crate::support::numbers;
 use nalgebra::DMatrix;
 use prinax::kernel::{Gamma, Kernel, KernelMeans, Rate, center_kernel, kernel_diagonal, kernel_matrix};
 use prinax::matrix::zeros;
@@ -9,16 +10,6 @@ use prinax::simd::Lane;
 use prinax::threads::in_pool;
 use prinax::{Error, MatrixView, Team};
 use std::sync::atomic::AtomicBool;
-
-/// Numbers in (-1, 1) from a small generator.
-fn numbers(len: usize, mut seed: u64) -> Vec<f64> {
-    (0..len)
-        .map(|_| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / 2f64.powi(52) - 1.0
-        })
-        .collect()
-}
 
 fn narrow<T: Lane>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&x| T::of(x)).collect()

@@ -2,10 +2,13 @@
 
 mod eigen;
 mod gram;
+mod half;
 mod hsic;
+mod independence;
 mod kernels;
 mod leading;
 mod moments;
 mod randomized;
 mod spectra;
+mod streams;
 mod support;

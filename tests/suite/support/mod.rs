@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod dependence;
+pub mod moments;
 pub mod symmetric;
 
 use prinax::simd::Lane;
@@ -49,4 +51,14 @@ impl Random {
         }
         data
     }
+}
+
+/// Numbers in (-1, 1), reproducible (Knuth's linear congruence).
+pub fn numbers(len: usize, mut seed: u64) -> Vec<f64> {
+    (0..len)
+        .map(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 11) as f64 / 2f64.powi(52) - 1.0
+        })
+        .collect()
 }

@@ -1,0 +1,149 @@
+//! The kernel matrix of a set with itself, computed above the diagonal in squares of strips, for every square by itself:
+//! written on both sides of the diagonal, or stored by half.
+
+use super::Tiles;
+use crate::bands::Layout;
+use crate::error::Result;
+use crate::simd::pairs::{Group, strip};
+use crate::simd::{Aligned, Lane, run};
+use crate::threads::Team;
+use pulp::{Simd, WithSimd};
+
+/// Strips on each side of a square of work: large enough to write whole cache lines of many rows, and to last.
+pub(super) const SQUARE: usize = 8;
+
+/// Squares of work wanted along one side, so that small matrices are shared out too.
+pub(super) const SQUARES: usize = 6;
+
+/// Strips on each side of the squares that `n` rows are cut into.
+fn side<T>(n: usize) -> usize {
+    n.div_ceil(strip::<T>()).div_ceil(SQUARES).clamp(1, SQUARE)
+}
+
+/// How [`half`] stores the matrix of `n` rows: bands as high as the squares.
+pub(super) fn layout<T>(n: usize) -> Layout {
+    Layout::new(n, side::<T>(n) * strip::<T>())
+}
+
+/// The whole matrix: a square above the diagonal is written there and mirrored.
+pub(super) fn whole<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
+    let n = tiles.rows().count();
+    let mut board = Board::new(layout::<T>(n));
+    out.chunks_exact_mut(n.max(1)).enumerate().for_each(|(i, row)| board.cut(i, 0, row));
+    board.fill(tiles, team)
+}
+
+/// The half of the matrix that its [`layout`] stores.
+pub(super) fn half<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
+    let layout = layout::<T>(tiles.rows().count());
+    let mut board = Board::new(layout);
+    for (first, band) in layout.split(out) {
+        for (i, row) in band.chunks_exact_mut(layout.dim() - first).enumerate() {
+            board.cut(first + i, first, row);
+        }
+    }
+    board.fill(tiles, team)
+}
+
+/// The rows of a matrix cut where squares meet, so that every square owns its pieces and threads write without sharing.
+struct Board<'a, T> {
+    /// Squares along a side.
+    squares: usize,
+    /// Rows and columns of a square.
+    height: usize,
+    /// Pieces of rows, of the squares in reading order.
+    pieces: Vec<Vec<&'a mut [T]>>,
+}
+
+impl<'a, T: Lane> Board<'a, T> {
+    fn new(layout: Layout) -> Self {
+        let squares = layout.dim().div_ceil(layout.height());
+        Self { squares, height: layout.height(), pieces: (0..squares * squares).map(|_| Vec::new()).collect() }
+    }
+
+    /// Shares out row i, given from column `first` on, where a square begins.
+    fn cut(&mut self, i: usize, first: usize, row: &'a mut [T]) {
+        let start = i / self.height * self.squares + first / self.height;
+        self.pieces[start..].iter_mut().zip(row.chunks_mut(self.height)).for_each(|(square, piece)| square.push(piece));
+    }
+
+    fn fill(mut self, tiles: &Tiles<T>, team: &Team) -> Result<()> {
+        let (squares, side) = (self.squares, self.height / strip::<T>());
+        let mut jobs = Vec::with_capacity(squares * (squares + 1) / 2);
+        for (a, b) in (0..squares).flat_map(|b| (0..=b).map(move |a| (a, b))) {
+            let upper = std::mem::take(&mut self.pieces[a * squares + b]);
+            let lower = std::mem::take(&mut self.pieces[b * squares + a]);
+            jobs.push(Square { tiles, corner: (a * side, b * side), side, upper, lower });
+        }
+        let done = team.map(jobs, |job| {
+            team.check()?;
+            run(job);
+            Ok(())
+        });
+        done.into_iter().collect()
+    }
+}
+
+/// One square of the symmetric matrix: pieces of rows above the diagonal, and of the mirrored square below (none on the
+/// diagonal, and none where only one half is stored).
+struct Square<'a, T> {
+    tiles: &'a Tiles<T>,
+    /// First strips in rows and columns.
+    corner: (usize, usize),
+    side: usize,
+    upper: Vec<&'a mut [T]>,
+    lower: Vec<&'a mut [T]>,
+}
+
+impl<T: Lane> WithSimd for Square<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { tiles, corner: (a0, b0), side, mut upper, mut lower } = self;
+        let (points, size) = (tiles.rows(), strip::<T>());
+        let end = |first: usize| (first + side).min(points.strips());
+        let together = points.group();
+        let mut blocks = Aligned::zeros(together * together * size * size);
+        let mut flipped = Aligned::zeros(size * size);
+        let mirrored = a0 == b0 || !lower.is_empty();
+        for group in Group::cover(a0..end(a0), b0..end(b0), true, together) {
+            tiles.fill(simd, &group, &mut blocks);
+            for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
+                let (height, width) = (points.rows_in(a), points.rows_in(b));
+                let (down, across) = ((a - a0) * size, (b - b0) * size);
+                write(block, &mut upper[down..down + height], across, width);
+                if a != b && mirrored {
+                    transpose(block, size, &mut flipped);
+                    let mirror = if a0 == b0 { &mut upper } else { &mut lower };
+                    write(&flipped, &mut mirror[across..across + width], down, height);
+                }
+            }
+        }
+    }
+}
+
+/// The first `width` values of each line of a block, from `across` on in each row.
+#[inline(always)]
+fn write<T: Lane>(block: &[T], rows: &mut [&mut [T]], across: usize, width: usize) {
+    for (row, line) in rows.iter_mut().zip(block.chunks_exact(strip::<T>())) {
+        row[across..across + width].copy_from_slice(&line[..width]);
+    }
+}
+
+/// Transposes a square of values in pieces of 4 x 4, which the compiler turns into shuffles.
+#[inline(always)]
+fn transpose<T: Copy>(block: &[T], size: usize, out: &mut [T]) {
+    for (i, lines) in block.chunks_exact(4 * size).enumerate() {
+        let (l0, lines) = lines.split_at(size);
+        let (l1, lines) = lines.split_at(size);
+        let (l2, l3) = lines.split_at(size);
+        let quads = l0.as_chunks::<4>().0.iter().zip(l1.as_chunks::<4>().0);
+        let quads = quads.zip(l2.as_chunks::<4>().0).zip(l3.as_chunks::<4>().0);
+        for ((((l0, l1), l2), l3), out) in quads.zip(out.chunks_exact_mut(4 * size)) {
+            for j in 0..4 {
+                out[j * size + 4 * i..][..4].copy_from_slice(&[l0[j], l1[j], l2[j], l3[j]]);
+            }
+        }
+    }
+}
