@@ -11,7 +11,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
             $(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
 PY     := .venv/bin/python -P
 RUN    := .venv/bin/python tools/run.py
-PIP    := -m pip install --quiet --disable-pip-version-check --no-input
+# Most modules of the large packages are never imported here: Python compiles those that are.
+PIP    := -m pip install --quiet --disable-pip-version-check --no-input --no-compile
 # What the wheel is made of: touching any of these rebuilds it, nothing else does.
 SOURCES := $(shell find src python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name py.typed) \
            Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT LICENSE-APACHE
