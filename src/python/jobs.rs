@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// back may cost a wait of 5 ms beside a busy Python thread, and waking the pool 20 us.
 const SMALL: f64 = 2e6;
 
+/// Operations below which one thread computes where it was called, with the lock released: some 50 ms, after which
+/// Ctrl-C is looked for anyway. A thread that was asleep finds its core asleep and its caches cold.
+const SHORT: f64 = 5e8;
+
 /// The one way into the core: `work` with a team fit for about `flops` operations, core errors as exceptions, panics as
 /// `InternalError`, and Ctrl-C looked for while the pool works.
 pub(super) fn compute<R: Send>(
@@ -36,6 +40,11 @@ pub(super) fn compute_watched<R: Send>(
         return Ok(result);
     }
     let threads = num_threads();
+    if threads == 1 && flops < SHORT {
+        let result = guard(|| py.detach(|| work(&Team::solo())))??;
+        watch(py)?;
+        return Ok(result);
+    }
     let stop = AtomicBool::new(false);
     let mut signal = None;
     // The method itself is not general enough in its lifetime to be passed.
