@@ -21,8 +21,8 @@ SLOW = 1.5
 # 25 ms); rows whose calls are too short to be shared among threads need none.
 SETTLE = 0.05
 SHARED = 100e-6
-# A virtual machine may give memory that lies free for two seconds back to its host, and then waits twenty times
-# as long for it as for memory of its own. So before calls this long, which may need much of it, as much is taken,
+# A virtual machine may give memory that has lain free for two seconds back to its host, and then waits twenty
+# times as long for it as for its own. So before calls this long, which may need much of it, as much is taken,
 # touched and freed, for every contestant alike: else the first after a slow one would pay for it.
 LONG = 5e-3
 MEMORY = 1 << 30
@@ -41,7 +41,7 @@ class Budget:
     most: int
 
 
-FULL = Budget(0.2, 3, 150)
+FULL = Budget(0.3, 5, 150)
 QUICK = Budget(0.1, 3, 100)
 
 Call = Callable[[], object]

@@ -40,6 +40,20 @@ pub fn scale(x: f64, e: i32) -> f64 {
     if (LOWEST..=HIGHEST).contains(&e) { x * normal(e) } else { stepwise(x, e) }
 }
 
+/// Every x becomes x 2^e, as by [`scale`].
+pub fn scale_all(values: &mut [f64], e: i32) {
+    if (LOWEST..=HIGHEST).contains(&e) {
+        let factor = normal(e);
+        for x in values {
+            *x *= factor;
+        }
+    } else {
+        for x in values {
+            *x = stepwise(*x, e);
+        }
+    }
+}
+
 /// 2^e for e in the normal range, straight from its bits.
 #[inline]
 fn normal(e: i32) -> f64 {
@@ -88,6 +102,12 @@ mod tests {
         assert_eq!(scale(2f64.powi(1000), -2000), 2f64.powi(-1000));
         assert_eq!(scale(1.5, 4000), f64::INFINITY);
         assert_eq!(scale(f64::MAX, -4000), 0.0);
+        for e in [3, -1074, 2000, -4000] {
+            let mut values = [1.5, -5e-324, f64::MAX, 0.0];
+            let right = values.map(|x| scale(x, e));
+            scale_all(&mut values, e);
+            assert_eq!(values, right);
+        }
         // 1 + 2^-52 halves onto the subnormal grid: to nearest, once.
         assert_eq!(scale(1.0 + f64::EPSILON, -1074), 5e-324);
     }

@@ -1,6 +1,6 @@
 //! Symmetric matrices in one power-of-two unit, and packed upper triangles.
 
-use crate::power::scale;
+use crate::power::scale_all;
 use nalgebra::DMatrix;
 
 /// Columns mirrored together: a block of both triangles stays in the first cache.
@@ -19,7 +19,7 @@ impl Scaled {
     /// The matrix itself; entries beyond the range of `f64` are honestly 0 or infinite.
     #[must_use]
     pub fn unscaled(mut self) -> DMatrix<f64> {
-        self.matrix.iter_mut().for_each(|x| *x = scale(*x, self.exponent));
+        scale_all(self.matrix.as_mut_slice(), self.exponent);
         self.matrix
     }
 }

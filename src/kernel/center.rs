@@ -61,7 +61,9 @@ impl KernelMeans {
 
     fn from_sums(pilot: f64, mut columns: Vec<f64>) -> Self {
         let size = columns.len() as f64;
-        columns.iter_mut().for_each(|sum| *sum /= size);
+        for sum in &mut columns {
+            *sum /= size;
+        }
         let grand = columns.iter().sum::<f64>() / size;
         Self { pilot, columns, grand }
     }
@@ -165,7 +167,9 @@ impl Sums {
             rows.extend(of_rows);
             columns.iter_mut().zip(of_columns).for_each(|(c, sum)| *c += sum);
         }
-        rows.iter_mut().for_each(|sum| *sum /= n as f64);
+        for sum in &mut rows {
+            *sum /= n as f64;
+        }
         let means = KernelMeans::from_sums(pilot, columns);
         if !means.grand.is_finite() {
             k.check_finite(what)?;

@@ -1,5 +1,7 @@
 //! HSIC by its formulas, with H written out, and samples to compute it of.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use super::numbers;
 use nalgebra::DMatrix;
 use prinax::MatrixView;

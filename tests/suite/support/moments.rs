@@ -1,5 +1,7 @@
 //! Mean and scatter in double-double arithmetic, and how near to them the moments have to be.
 
+#![allow(clippy::unwrap_used)]
+
 use super::Double;
 use prinax::covariance::{Moments, MomentsOptions};
 use prinax::simd::Lane;
