@@ -1,11 +1,12 @@
 //! The n-side (dual) inner products of centred rows.
 
 use super::product::{Product, groups, team_within};
-use super::scaled::{Scaled, mirror};
+use super::scaled::Scaled;
 use crate::error::Result;
 use crate::matrix::zeros;
 use crate::power::{exponent, power};
 use crate::simd::panel::Panel;
+use crate::simd::syrk::Tiles;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -13,6 +14,10 @@ use std::ops::Range;
 
 /// Rows looked at, evenly spread, for the unit that the products are computed in.
 const SAMPLE_ROWS: usize = 8;
+
+/// Groups of columns of the result that a team fills, each of at least so many.
+const SHARES: usize = 8;
+const LEAST_SHARE: usize = 64;
 
 /// `Y Y'` (n x n) of the centred, scaled rows `Y = (X - mean) * factor`, exactly symmetric.
 ///
@@ -34,7 +39,6 @@ pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
         unit = unit_of(rows, 0..n);
         matrix = products(rows, unit, team)?;
     }
-    mirror(n, &mut matrix);
     Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
 }
 
@@ -53,7 +57,7 @@ fn unit_of<T: Lane>(rows: &Centered<T>, which: impl Iterator<Item = usize>) -> i
     if largest > 0.0 { exponent(largest).clamp(range.0, range.1) } else { 0 }
 }
 
-/// The lower triangle, column by column (its rows are the upper one's), in units of 4^unit.
+/// The products in units of 4^unit.
 fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f64>> {
     let (n, d) = (rows.rows(), rows.cols());
     let inner = team_within(team, n);
@@ -65,14 +69,31 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
         product.add(columns.len(), &inner, pack, |_| ())?;
         Ok(product.tiles)
     });
+    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
     let mut matrix = zeros(n.saturating_mul(n), "the Gram matrix")?;
-    for part in parts {
-        part?.upper(|i, j, values| {
-            let column = &mut matrix[i * n + j..][..values.len()];
-            column.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
-        });
-    }
+    let width = n.div_ceil(SHARES).max(LEAST_SHARE);
+    let shares = matrix.chunks_mut((width * n).max(1)).enumerate().map(|(at, share)| (at * width, share)).collect();
+    team.map(shares, |(first, share): (usize, &mut [f64])| {
+        for tiles in &parts {
+            add_columns(tiles, first, n, share);
+        }
+    });
     Ok(matrix)
+}
+
+/// Adds a product to the columns from `first` on, above the diagonal and below it.
+fn add_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
+    let lines = first..first + columns.len() / n;
+    tiles.upper_touching(lines.clone(), |i, j, values| {
+        if lines.contains(&i) {
+            let below = &mut columns[(i - first) * n + j..][..values.len()];
+            below.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
+        }
+        let ours = lines.start.max(i + 1)..lines.end;
+        for (k, v) in (j..).zip(values).filter(|(k, _)| ours.contains(k)) {
+            columns[(k - first) * n + i] += v;
+        }
+    });
 }
 
 #[cfg(test)]

@@ -112,13 +112,22 @@ impl Tiles {
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
-    pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
+    pub fn upper(&self, piece: impl FnMut(usize, usize, &[f64])) {
+        self.upper_touching(0..self.cols, piece);
+    }
+
+    /// At least those pieces of [`upper`](Self::upper) with an entry whose row or column lies in `lines`.
+    pub fn upper_touching(&self, lines: Range<usize>, mut piece: impl FnMut(usize, usize, &[f64])) {
         let Shape { lanes, rows, vectors, strip } = self.shape;
+        let touches = |from: usize, to: usize| from < lines.end && lines.start < to;
         for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * vectors * lanes)) {
             let line = if job.tall { lanes } else { vectors * lanes };
             let first = job.b * strip + job.vector * lanes;
             let last = self.cols.min(first + job.count * lanes);
             let top = job.a * strip + job.row;
+            if !touches(first, last) && !touches(top, top + tile.len() / line) {
+                continue;
+            }
             for (i, values) in (top..last).zip(tile.chunks_exact(line)) {
                 let from = i.max(first);
                 piece(i, from, &values[from - first..last - first]);
