@@ -1,7 +1,5 @@
 """SPCA: the definition with explicit centring matrices, targets of every kind, and what must hold."""
 
-import warnings
-
 import numpy as np
 import prinax
 import pytest
@@ -10,8 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring
 from prinax import PCA, SPCA
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 
 R = np.random.default_rng
 DTYPES = [np.float32, np.float64]
@@ -291,120 +287,3 @@ def test_nasty_matrices_give_orthonormal_directions(nasty):
     Z = model.transform(nasty)
     assert np.isfinite(Z).all()
     assert_array_equal(Z, SPCA().fit_transform(nasty, y))
-
-
-# --- sentences ----------------------------------------------------------------------------------------------
-
-
-def test_more_components_than_the_rank_are_refused_by_name(X, labels, rng):
-    with pytest.raises(ValueError, match="n_components=4 is more than the rank 3"):
-        SPCA(4).fit(X, labels)
-    with pytest.raises(ValueError, match="n_components=2 is more than the rank 1"):
-        SPCA(2).fit(X, rng.standard_normal(60))
-    with pytest.raises(ValueError, match="n_components=9 is more than the rank 5"):
-        SPCA(9, target_kernel="identity").fit(X)
-    assert SPCA().fit(X, labels).rank_ == 3
-
-
-REFUSED = {
-    "one class": ({}, np.zeros(60, int), "a single class"),
-    "one name": ({}, ["a"] * 60, "a single class"),
-    "constant": ({}, np.full(60, 0.1), "y must be a target that varies"),
-    "constant for rbf": ({"target_kernel": "rbf"}, np.full(60, 0.1), "y must be a target that varies"),
-    "NaN": ({}, np.r_[np.nan, np.ones(59)], "y contains NaN"),
-    "missing name": ({}, [None, *["a", "b"] * 29, "a"], "y contains NaN or a missing label"),
-    "complex": ({}, np.arange(60) * 1j, "Complex data not supported"),
-    "infinity": ({}, np.r_[np.inf, np.ones(59)], "Input y contains infinity"),
-    "too short": ({}, np.arange(59), "y has 59 samples, but X has 60"),
-    "none": ({}, None, "requires y to be passed, but the target y is None"),
-    "cube": ({}, np.zeros((60, 2, 2)), "shape"),
-    "not square": ({"target_kernel": "precomputed"}, np.zeros((60, 59)), "square"),
-    "wrong size": ({"target_kernel": "precomputed"}, np.eye(59), "y has 59 samples, but X has 60"),
-    "not symmetric": (
-        {"target_kernel": "precomputed"},
-        np.tri(60),
-        r"y must be symmetric, got entry \(1, 0\) = 1",
-    ),
-    "indefinite": ({"target_kernel": "precomputed"}, np.diag(np.r_[np.ones(59), -9]), "semidefinite"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_targets_that_cannot_serve(X, case):
-    params, y, sentence = REFUSED[case]
-    model = SPCA(**params)
-    with pytest.raises(ValueError, match=sentence):
-        model.fit(X, y)
-    assert vars(model).keys() == SPCA().get_params().keys()
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "sentence"),
-    [
-        ({"n_components": 0}, ValueError, "n_components must be an integer of at least 1, got 0"),
-        ({"n_components": True}, TypeError, "n_components must be an integer"),
-        ({"n_components": 0.5}, TypeError, "n_components must be an integer"),
-        ({"target_kernel": "poly"}, ValueError, "target_kernel must be one of 'auto', 'delta'"),
-        ({"target_kernel": 3}, TypeError, "target_kernel must be one of"),
-        ({"target_gamma": -1}, ValueError, "target_gamma must be"),
-        ({"center": 1}, TypeError, "center must be True or False"),
-        ({"solver": "eigen"}, ValueError, "solver must be one of 'auto', 'direct', 'dual', got 'eigen'"),
-    ],
-)
-def test_parameters_are_named(X, labels, params, error, sentence):
-    with pytest.raises(error, match=sentence):
-        SPCA(**params).fit(X, labels)
-
-
-def test_data_without_a_direction(labels):
-    for X in (np.full((60, 3), 0.1), np.zeros((60, 2))):
-        with pytest.raises(ValueError, match="X must be data that vary with y"):
-            SPCA().fit(X, labels)
-    bad = np.ones((60, 3))
-    bad[3, 1] = np.nan
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        SPCA().fit(bad, labels)
-
-
-def test_few_samples():
-    with pytest.raises(ValueError, match=r"X with 1 sample\(s\) .* a minimum of 2"):
-        SPCA().fit([[1.0, 2.0]], [0])
-    two = SPCA().fit([[1.0, 2.0], [4.0, 6.0]], ["a", "b"])
-    assert_allclose(two.components_, [[0.6, 0.8]], rtol=1e-15)
-    three = SPCA().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 1, 2])
-    assert three.rank_ == 2
-
-
-# --- the estimator ------------------------------------------------------------------------------------------
-
-
-def test_in_a_pipeline_with_its_target(X, labels):
-    from sklearn.neighbors import KNeighborsClassifier
-
-    pipe = make_pipeline(SPCA(2), KNeighborsClassifier(1)).fit(X, labels)
-    assert pipe.score(X, labels) > 0.9
-    twin = clone(pipe[0].set_params(n_components=1)).fit(X, labels)
-    assert twin.components_.shape == (1, 5)
-
-
-def test_frozen_scores_are_those_of_the_model(X, labels):
-    model = SPCA(2).fit(X, labels)
-    assert_array_equal(model.freeze()(X), model.transform(X))
-    assert_array_equal(model.freeze()(X[3]), model.transform(X[3:4])[0])
-
-
-def test_a_failed_fit_changes_nothing(X, labels):
-    model = SPCA().fit(X, labels)
-    before = dict(vars(model))
-    for y in (np.zeros(60, int), labels[:9], None, np.zeros((60, 2, 2))):
-        with pytest.raises((ValueError, TypeError)):
-            model.fit(X, y)
-    assert all(vars(model)[name] is value for name, value in before.items())
-
-
-def test_no_warnings_and_no_weights(X, labels):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SPCA().fit(X, labels).transform(X)
-    with pytest.raises(TypeError, match="takes no sample_weight"):
-        SPCA().set_fit_request(sample_weight=True)

@@ -27,6 +27,17 @@ def run_peer_tests(module, classes, left_out, folder):
     return found["outcomes"], found["left_out"]
 
 
+def assert_only_listed_differences(peers, different, left_out, at_least):
+    """Nothing else fails, nothing listed passes, nothing left out is gone, and `at_least` tests pass."""
+    outcomes, found = peers
+    surprises, stale = differences(outcomes, different)
+    assert not surprises, f"these fail without being listed: {surprises}"
+    assert not stale, f"these are listed and do not fail: {stale}"
+    assert found == sorted(left_out), f"of the tests left out these exist: {found}"
+    passed = sum(outcome == "passed" for outcome in outcomes.values())
+    assert passed > at_least, f"only {passed} passed"
+
+
 def differences(outcomes, listed):
     """The ids that fail without being listed, and the entries of the list whose tests do not all fail."""
     failed = [test for test, outcome in outcomes.items() if outcome == "failed"]
