@@ -41,7 +41,7 @@ class Budget:
     most: int
 
 
-FULL = Budget(0.3, 5, 150)
+FULL = Budget(0.2, 3, 150)
 QUICK = Budget(0.1, 3, 100)
 
 Call = Callable[[], object]
