@@ -9,6 +9,7 @@ with a function `rows()`.
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def main() -> int:
     results = []
     try:
         for number, row in enumerate(chosen, 1):
+            # Some peers' libraries take Ctrl-C over when they are loaded.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
             results.append(measure.run(row, threads, budget, limits))
             print(report.detail(results[-1]), flush=True)
