@@ -251,3 +251,15 @@ def test_nasty_families(nasty):
         assert model.explained_variance_ratio_.sum() <= 1 + 1e-9
         if V.shape[1]:
             assert_allclose(model.explained_variance_ratio_.sum(), 1, atol=1e-9)
+
+
+def test_a_flat_spectrum_ends_on_the_dense_road(rng):
+    """Products are given up where most pairs are wanted; the half that was stored is made whole."""
+    X = rng.standard_normal((500, 8))
+    model = KernelPCA(0.97, kernel="rbf", gamma=0.3).fit(X)
+    assert model.solver_ == "dense"
+    H = centring(500)
+    K = H @ np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2)) @ H
+    values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+    assert len(model.eigenvalues_) == 1 + np.searchsorted(np.cumsum(values) / np.trace(K), 0.97)
+    assert_allclose(model.eigenvalues_, values[: len(model.eigenvalues_)], atol=1e-13 * values[0])
