@@ -21,7 +21,7 @@ WHEEL  := target/wheels/.built
 OLDER  := 1.8 1.7
 # Tests that compute: run again at each instruction level below the machine's best.
 NUMERIC := $(addprefix tests/test_,pca.py pca_methods.py covariance.py linalg.py field_pca_numerics.py properties.py kernels.py \
-           spca.py kernel_spca.py hsic.py)
+           spca.py spca_inputs.py kernel_spca.py hsic.py)
 
 # No inherited path may put the source tree, or anything else, before the installed wheel.
 unexport PYTHONPATH

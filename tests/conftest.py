@@ -9,6 +9,18 @@ def rng():
     return np.random.default_rng(0)
 
 
+@pytest.fixture
+def X(rng):
+    """Columns of different size and place."""
+    return rng.standard_normal((60, 5)) * [1, 2, 3, 4, 5] + [0.0, 10.0, -3.0, 1.0, 100.0]
+
+
+@pytest.fixture
+def labels(rng):
+    """A class of four for each row of X."""
+    return rng.integers(0, 4, 60)
+
+
 def _one_hot(labels):
     return np.equal.outer(labels, np.unique(labels)).astype(float)
 

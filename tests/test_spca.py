@@ -50,16 +50,6 @@ def agrees(model, X, K, tolerance=1e-9, k=None):
     assert_allclose(V @ V.T, np.eye(k), atol=1e-13 if model.components_.dtype == np.float64 else 1e-6)
 
 
-@pytest.fixture
-def X(rng):
-    return rng.standard_normal((60, 5)) * [1, 2, 3, 4, 5] + [0.0, 10.0, -3.0, 1.0, 100.0]
-
-
-@pytest.fixture
-def labels(rng):
-    return rng.integers(0, 4, 60)
-
-
 # --- the definition -----------------------------------------------------------------------------------------
 
 

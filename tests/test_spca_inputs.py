@@ -9,17 +9,6 @@ from prinax import SPCA
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-
-@pytest.fixture
-def X(rng):
-    return rng.standard_normal((60, 5)) * [1, 2, 3, 4, 5] + [0.0, 10.0, -3.0, 1.0, 100.0]
-
-
-@pytest.fixture
-def labels(rng):
-    return rng.integers(0, 4, 60)
-
-
 # --- sentences ----------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,8 @@ use crate::simd::run;
 use crate::simd::skinny::{Dots, Lines, Updates};
 use crate::threads::Team;
 
-/// Rows and columns of a strip, 96 KiB: a multiple of the lines that a tile of dot products takes, by pieces of a page.
+/// Rows and columns of a strip, 96 KiB: a multiple of the lines that a tile of dot products takes, by pieces of two
+/// pages.
 const STRIP: (usize, usize) = (12, 1024);
 /// Bands are multiplied in at most this many pieces, whose results are added in order.
 const PIECES: usize = 16;
