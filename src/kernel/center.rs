@@ -1,11 +1,8 @@
 //! Double centring: the kernel of the rows about their mean in feature space, H K H, with H = I - 11'/n never formed.
 
-use crate::bands::{Band, UpperBands};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
-use crate::simd::run;
 use crate::threads::Team;
-use pulp::{Simd, WithSimd};
 
 /// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the same
 /// order, so the means of a symmetric matrix are the same bits, and the centred matrix is exactly symmetric.
@@ -37,23 +34,8 @@ impl KernelMeans {
         Ok(Sums::of(k, what, team)?.means)
     }
 
-    /// [`KernelMeans::of`] for a symmetric matrix stored by half: each entry is read once.
-    ///
-    /// # Errors
-    /// As [`KernelMeans::of`].
-    pub fn of_half(k: UpperBands, what: &'static str, team: &Team) -> Result<Self> {
-        let Some(pilot) = k.diagonal().next() else {
-            return Err(Error::value(what, "an array of shape (0, 0)", NOT_EMPTY));
-        };
-        let mut sums = vec![0.0; k.layout().dim()];
-        let parts = team.map(k.bands().collect(), |band| {
-            team.check()?;
-            Ok((band.first, half_sums(band, pilot)))
-        });
-        for part in parts {
-            let (first, part) = part?;
-            sums[first..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
-        }
+    /// From the sums of (K - pilot) along the rows of a symmetric matrix.
+    pub(super) fn of_sums(pilot: f64, sums: Vec<f64>, what: &'static str) -> Result<Self> {
         let means = Self::from_sums(pilot, sums);
         finite(means.grand, what)?;
         Ok(means)
@@ -199,47 +181,30 @@ fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64) -> (Vec<f64>, Vec<f64>
     (rows, total)
 }
 
-/// Sums of (k - pilot) along the rows of a band, and below its square on the diagonal down its columns, whose entries are
-/// those of the rows that are not stored.
-fn half_sums(band: Band, pilot: f64) -> Vec<f64> {
-    let mut sums = vec![0.0; band.width];
-    run(HalfSums { band, pilot, sums: &mut sums });
-    sums
+/// The sum of (k - pilot) over a piece of a row.
+#[inline(always)]
+pub(super) fn along(row: &[f64], pilot: f64) -> f64 {
+    lanes(row.iter().map(|k| k - pilot))
 }
 
-struct HalfSums<'a> {
-    band: Band<'a>,
-    pilot: f64,
-    sums: &'a mut [f64],
-}
-
-impl WithSimd for HalfSums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { band, pilot, sums } = self;
-        let (of_rows, of_columns) = sums.split_at_mut(band.rows);
-        for (row, of_row) in band.entries.chunks_exact(band.width).zip(of_rows) {
-            let (square, beyond) = row.split_at(band.rows);
-            *of_row = lanes(square.iter().map(|k| k - pilot));
-            let mut along = [0.0; LANES];
-            let (pieces, tail) = beyond.as_chunks::<LANES>();
-            let (down, down_tail) = of_columns.as_chunks_mut::<LANES>();
-            for (piece, down) in pieces.iter().zip(down) {
-                for l in 0..LANES {
-                    let k = piece[l] - pilot;
-                    along[l] += k;
-                    down[l] += k;
-                }
-            }
-            for (k, down) in tail.iter().zip(down_tail) {
-                along[0] += k - pilot;
-                *down += k - pilot;
-            }
-            *of_row += fold(along);
+/// [`along`], with each (k - pilot) added to its column as well.
+#[inline(always)]
+pub(super) fn both_ways(row: &[f64], pilot: f64, columns: &mut [f64]) -> f64 {
+    let mut along = [0.0; LANES];
+    let (pieces, tail) = row.as_chunks::<LANES>();
+    let (down, down_tail) = columns.as_chunks_mut::<LANES>();
+    for (piece, down) in pieces.iter().zip(down) {
+        for l in 0..LANES {
+            let k = piece[l] - pilot;
+            along[l] += k;
+            down[l] += k;
         }
     }
+    for (k, down) in tail.iter().zip(down_tail) {
+        along[0] += k - pilot;
+        *down += k - pilot;
+    }
+    fold(along)
 }
 
 /// The sum, kept in [`LANES`] partial sums by position.

@@ -2,7 +2,7 @@
 
 use super::few::few_rows;
 use super::square::{self, SQUARE, SQUARES};
-use super::{Extent, Kernel, Tiles, Units};
+use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView, zeros};
@@ -26,7 +26,7 @@ pub fn kernel_matrix<T: Lane>(
     team: &Team,
 ) -> Result<Vec<T>> {
     let len = x.rows().saturating_mul(y.map_or(x.rows(), |y| y.rows()));
-    let mut out = zeros(len, "the kernel matrix")?;
+    let mut out = zeros(len, MATRIX)?;
     kernel_matrix_into(x, y, kernel, &mut out, team)?;
     Ok(out)
 }
@@ -83,18 +83,20 @@ pub fn half_layout(n: usize) -> Layout {
     square::layout::<f64>(n)
 }
 
-/// [`kernel_matrix_wide`] stored by half, as [`half_layout`] says.
+/// [`kernel_matrix_wide`] stored by half, as [`half_layout`] says; returns its means.
 ///
 /// # Errors
-/// As [`kernel_matrix`], and [`Error::Shape`] for a buffer of another length.
-pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64], team: &Team) -> Result<()> {
+/// As [`kernel_matrix`]; [`Error::Shape`] for a buffer of another length, [`Error::NotFinite`] for a kernel value beyond
+/// the range of `f64`.
+pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64], team: &Team) -> Result<KernelMeans> {
     let wanted = half_layout(x.rows()).len();
     if out.len() != wanted {
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
     let extent = Extent::of(x, "X")?;
-    square::half(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
-    check_power(kernel, out)
+    let (pilot, sums) = square::half(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+    check_power(kernel, out)?;
+    KernelMeans::of_sums(pilot, sums, MATRIX)
 }
 
 /// A fractional power of a negative number is not a number: said, not returned.

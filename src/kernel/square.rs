@@ -2,6 +2,7 @@
 //! written on both sides of the diagonal, or stored by half.
 
 use super::Tiles;
+use super::center::{along, both_ways};
 use crate::bands::Layout;
 use crate::error::Result;
 use crate::simd::pairs::{Group, strip};
@@ -30,19 +31,26 @@ pub(super) fn whole<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Re
     let n = tiles.rows().count();
     let mut board = Board::new(layout::<T>(n));
     out.chunks_exact_mut(n.max(1)).enumerate().for_each(|(i, row)| board.cut(i, 0, row));
-    board.fill(tiles, team)
+    board.fill(tiles, |_| (), team)?;
+    Ok(())
 }
 
-/// The half of the matrix that its [`layout`] stores.
-pub(super) fn half<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
-    let layout = layout::<T>(tiles.rows().count());
+/// The half of the matrix that its [`layout`] stores; returns an entry as a pilot, and the sums of (K - pilot) along the
+/// rows of the whole, taken while the entries are in the first cache.
+pub(super) fn half(tiles: &Tiles<f64>, out: &mut [f64], team: &Team) -> Result<(f64, Vec<f64>)> {
+    let layout = layout::<f64>(tiles.rows().count());
     let mut board = Board::new(layout);
     for (first, band) in layout.split(out) {
         for (i, row) in band.chunks_exact_mut(layout.dim() - first).enumerate() {
             board.cut(first + i, first, row);
         }
     }
-    board.fill(tiles, team)
+    let pilot = run(Corner(tiles));
+    let mut sums = vec![0.0; layout.dim()];
+    for part in board.fill(tiles, |corner| Sums::of_square(corner, layout.height(), pilot), team)? {
+        part.add_to(&mut sums);
+    }
+    Ok((pilot, sums))
 }
 
 /// The rows of a matrix cut where squares meet, so that every square owns its pieces and threads write without sharing.
@@ -67,40 +75,108 @@ impl<'a, T: Lane> Board<'a, T> {
         self.pieces[start..].iter_mut().zip(row.chunks_mut(self.height)).for_each(|(square, piece)| square.push(piece));
     }
 
-    fn fill(mut self, tiles: &Tiles<T>, team: &Team) -> Result<()> {
+    /// Computes every square, under the eyes of what `watch` makes for the square that begins with a row and a column.
+    fn fill<W: Watch<T>>(
+        mut self,
+        tiles: &Tiles<T>,
+        watch: impl Fn((usize, usize)) -> W,
+        team: &Team,
+    ) -> Result<Vec<W>> {
         let (squares, side) = (self.squares, self.height / strip::<T>());
         let mut jobs = Vec::with_capacity(squares * (squares + 1) / 2);
         for (a, b) in (0..squares).flat_map(|b| (0..=b).map(move |a| (a, b))) {
             let upper = std::mem::take(&mut self.pieces[a * squares + b]);
             let lower = std::mem::take(&mut self.pieces[b * squares + a]);
-            jobs.push(Square { tiles, corner: (a * side, b * side), side, upper, lower });
+            let watch = watch((a * self.height, b * self.height));
+            jobs.push(Square { tiles, corner: (a * side, b * side), side, upper, lower, watch });
         }
         let done = team.map(jobs, |job| {
             team.check()?;
-            run(job);
-            Ok(())
+            Ok(run(job))
         });
         done.into_iter().collect()
     }
 }
 
+/// Sees the blocks of a square on and above the diagonal while they are in the first cache.
+trait Watch<T>: Send {
+    /// A block whose first entry has that place in the square, lines of a strip's length, of which `height` lines and
+    /// `width` columns count; `diagonal`: it is its own mirror image.
+    fn see(&mut self, block: &[T], corner: (usize, usize), shape: (usize, usize), diagonal: bool);
+}
+
+impl<T> Watch<T> for () {
+    #[inline(always)]
+    fn see(&mut self, _: &[T], _: (usize, usize), _: (usize, usize), _: bool) {}
+}
+
+/// Sums of (k - pilot) over a square: of its rows, and of its columns, which are the rows of its mirror image.
+struct Sums {
+    pilot: f64,
+    corner: (usize, usize),
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+}
+
+impl Sums {
+    fn of_square(corner: (usize, usize), height: usize, pilot: f64) -> Self {
+        Self { pilot, corner, rows: vec![0.0; height], columns: vec![0.0; height] }
+    }
+
+    fn add_to(self, sums: &mut [f64]) {
+        for (first, part) in [(self.corner.0, self.rows), (self.corner.1, self.columns)] {
+            sums[first..].iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+    }
+}
+
+impl Watch<f64> for Sums {
+    #[inline(always)]
+    fn see(&mut self, block: &[f64], corner: (usize, usize), (height, width): (usize, usize), diagonal: bool) {
+        let rows = &mut self.rows[corner.0..][..height];
+        let columns = &mut self.columns[corner.1..][..width];
+        for (line, row) in block.chunks_exact(strip::<f64>()).zip(rows) {
+            *row += if diagonal {
+                along(&line[..width], self.pilot)
+            } else {
+                both_ways(&line[..width], self.pilot, columns)
+            };
+        }
+    }
+}
+
+/// The first entry of the matrix.
+struct Corner<'a, T>(&'a Tiles<T>);
+
+impl<T: Lane> WithSimd for Corner<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> T {
+        let mut block = Aligned::zeros(strip::<T>() * strip::<T>());
+        self.0.fill(simd, &Group { rows: 0..1, cols: 0..1, upper: true }, &mut block);
+        block[0]
+    }
+}
+
 /// One square of the symmetric matrix: pieces of rows above the diagonal, and of the mirrored square below (none on the
 /// diagonal, and none where only one half is stored).
-struct Square<'a, T> {
+struct Square<'a, T, W> {
     tiles: &'a Tiles<T>,
     /// First strips in rows and columns.
     corner: (usize, usize),
     side: usize,
     upper: Vec<&'a mut [T]>,
     lower: Vec<&'a mut [T]>,
+    watch: W,
 }
 
-impl<T: Lane> WithSimd for Square<'_, T> {
-    type Output = ();
+impl<T: Lane, W: Watch<T>> WithSimd for Square<'_, T, W> {
+    type Output = W;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tiles, corner: (a0, b0), side, mut upper, mut lower } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> W {
+        let Self { tiles, corner: (a0, b0), side, mut upper, mut lower, mut watch } = self;
         let (points, size) = (tiles.rows(), strip::<T>());
         let end = |first: usize| (first + side).min(points.strips());
         let together = points.group();
@@ -112,6 +188,7 @@ impl<T: Lane> WithSimd for Square<'_, T> {
             for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
                 let (height, width) = (points.rows_in(a), points.rows_in(b));
                 let (down, across) = ((a - a0) * size, (b - b0) * size);
+                watch.see(block, (down, across), (height, width), a == b);
                 write(block, &mut upper[down..down + height], across, width);
                 if a != b && mirrored {
                     transpose(block, size, &mut flipped);
@@ -120,6 +197,7 @@ impl<T: Lane> WithSimd for Square<'_, T> {
                 }
             }
         }
+        watch
     }
 }
 

@@ -9,7 +9,7 @@ use super::linear_kernel;
 use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
-use crate::kernel::{Gamma, Kernel};
+use crate::kernel::{Gamma, Kernel, MATRIX};
 use crate::linalg::fix_signs;
 use crate::matrix::{Element, zeros};
 use crate::simd::Lane;
@@ -132,7 +132,7 @@ impl KernelPca {
     /// eigenvalue among those asked for; [`Error::Memory`] before anything is allocated; [`Error::NotFinite`],
     /// [`Error::NoConvergence`], [`Error::Interrupted`].
     pub fn fit<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions, team: &Team) -> Result<Self> {
-        let mut buffer = zeros::<f64>(Self::buffer_len(sample, options)?, "the kernel matrix")?;
+        let mut buffer = zeros::<f64>(Self::buffer_len(sample, options)?, MATRIX)?;
         Self::fit_in(sample, options, &mut buffer, team)
     }
 

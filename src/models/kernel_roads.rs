@@ -2,11 +2,11 @@
 //! matrix as it is, the centring being applied to the vectors.
 
 use super::kernel_pca::{KernelPcaOptions, KernelSolver};
-use super::kernel_store::{Shape, Store, WHAT};
+use super::kernel_store::{Shape, Store};
 use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, MATRIX};
 use crate::linalg::{
     CenteredKernel, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos, leading_pays,
     randomized,
@@ -61,7 +61,7 @@ pub(super) fn stored<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions) ->
     let dense = is_dense(n, options);
     let shape = Shape::of(sample, dense);
     let scratch = if dense { DENSE_SCRATCH * (n as u128).pow(2) } else { 0 };
-    memory::check_bytes((shape.len() as u128 + scratch) * size_of::<f64>() as u128, WHAT)?;
+    memory::check_bytes((shape.len() as u128 + scratch) * size_of::<f64>() as u128, MATRIX)?;
     Ok(shape)
 }
 
@@ -78,8 +78,8 @@ pub(super) fn solve<T: Lane>(
         Sample::Rows(x, _) => (x.cols(), f64::EPSILON),
         Sample::Precomputed(_) => (1, T::EPSILON),
     };
-    let (mut matrix, kernel) = Store::fill(sample, Shape::of(sample, dense), buffer, team)?;
-    let means = matrix.means(team).map_err(beyond_range)?;
+    let shape = Shape::of(sample, dense);
+    let (mut matrix, means, kernel) = Store::fill(sample, shape, buffer, team).map_err(beyond_range)?;
     let grand = means.grand();
     let diagonal = matrix.diagonal()?;
     let total: f64 = diagonal.iter().map(|kii| kii - grand).sum();
@@ -106,7 +106,7 @@ fn tolerance<T: Element>(tol: f64) -> f64 {
 
 fn beyond_range(error: Error) -> Error {
     match error {
-        Error::NotFinite { .. } => {
+        Error::NotFinite { what, .. } if what == MATRIX => {
             let found = "values beyond the range of float64";
             Error::value("kernel", found, "finite on these data: scale them, or lower gamma or degree")
         }

@@ -9,7 +9,7 @@ use super::projection::LinearMap;
 use super::spca::kept;
 use super::target::Factor;
 use crate::error::{Error, Result};
-use crate::kernel::{Gamma, Kernel, center_kernel, kernel_matrix};
+use crate::kernel::{Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
 use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading};
 use crate::matrix::MatrixView;
 use crate::memory;
@@ -71,7 +71,7 @@ impl KernelSpca {
         team: &Team,
     ) -> Result<(Self, Kernel)> {
         let n = x.rows();
-        memory::check::<T>(n.saturating_mul(n), "the kernel matrix")?;
+        memory::check::<T>(n.saturating_mul(n), MATRIX)?;
         let kernel = kernel.resolve(x, "X", team)?;
         let matrix = kernel_matrix(x, None, &about_mean(kernel), team)?;
         Ok((Self::fit(MatrixView::new(&matrix, n, n)?, factor, components, team)?, kernel))

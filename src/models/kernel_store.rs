@@ -3,7 +3,7 @@
 use crate::bands::{Layout, UpperBands};
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
-use crate::kernel::{Gamma, Kernel, KernelMeans, center_kernel, half_layout, kernel_half, kernel_matrix_wide};
+use crate::kernel::{Kernel, KernelMeans, MATRIX, center_kernel, half_layout, kernel_half, kernel_matrix_wide};
 use crate::linalg::{Dense, Operator, symmetric_into};
 use crate::matrix::{MatrixView, zeros};
 use crate::simd::Lane;
@@ -12,9 +12,6 @@ use nalgebra::DMatrix;
 
 /// Entries that a thread shifts at a time.
 const SHIFTED: usize = 1 << 16;
-
-/// What a refusal for want of memory, or of finite values, calls the matrix.
-pub(super) const WHAT: &str = "the kernel matrix";
 
 /// Which entries are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,31 +48,28 @@ pub(super) struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// Computes the kernel matrix of the sample, or copies the one given; with the kernel as it is settled on the data.
+    /// Computes the kernel matrix of the sample, or copies the one given; with its means, and the kernel as it is settled
+    /// on the data.
     pub(super) fn fill<T: Lane>(
         sample: &Sample<T>,
         shape: Shape,
         entries: &'a mut [f64],
         team: &Team,
-    ) -> Result<(Self, Option<Kernel>)> {
+    ) -> Result<(Self, KernelMeans, Option<Kernel>)> {
         if entries.len() != shape.len() {
             return Err(Error::Shape { what: "the buffer", found: entries.len(), wanted: shape.len() });
         }
-        let kernel = match *sample {
-            Sample::Rows(x, kernel) => Some(fill_from(x, &kernel, shape, entries, team)?),
+        let (means, kernel) = match *sample {
+            Sample::Rows(x, kernel) => {
+                let kernel = kernel.resolve(x, "X", team)?;
+                (fill_from(x, &kernel, shape, entries, team)?, Some(kernel))
+            }
             Sample::Precomputed(matrix) => {
                 symmetric_into(matrix, "X", entries)?;
-                None
+                (means_of_whole(entries, sample.len(), team)?, None)
             }
         };
-        Ok((Self { entries, shape }, kernel))
-    }
-
-    pub(super) fn means(&self, team: &Team) -> Result<KernelMeans> {
-        match self.shape {
-            Shape::Whole(n) => KernelMeans::of(MatrixView::new(self.entries, n, n)?, WHAT, team),
-            Shape::Half(layout) => KernelMeans::of_half(UpperBands::new(self.entries, layout)?, WHAT, team),
-        }
+        Ok((Self { entries, shape }, means, kernel))
     }
 
     pub(super) fn diagonal(&self) -> Result<Vec<f64>> {
@@ -108,7 +102,7 @@ impl<'a> Store<'a> {
             }
             Shape::Half(layout) => {
                 let n = layout.dim();
-                let mut whole = zeros(n.saturating_mul(n), WHAT)?;
+                let mut whole = zeros(n.saturating_mul(n), MATRIX)?;
                 UpperBands::new(self.entries, layout)?.unfold(&mut whole);
                 center_kernel(&mut whole, n, team)?;
                 Ok(DMatrix::from_vec(n, n, whole))
@@ -119,15 +113,20 @@ impl<'a> Store<'a> {
 
 fn fill_from<T: Lane>(
     x: MatrixView<T>,
-    kernel: &Kernel<Gamma>,
+    kernel: &Kernel,
     shape: Shape,
     entries: &mut [f64],
     team: &Team,
-) -> Result<Kernel> {
-    let kernel = kernel.resolve(x, "X", team)?;
+) -> Result<KernelMeans> {
     match shape {
-        Shape::Whole(_) => kernel_matrix_wide(x, &kernel, entries, team)?,
-        Shape::Half(_) => kernel_half(x, &kernel, entries, team)?,
+        Shape::Half(_) => kernel_half(x, kernel, entries, team),
+        Shape::Whole(n) => {
+            kernel_matrix_wide(x, kernel, entries, team)?;
+            means_of_whole(entries, n, team)
+        }
     }
-    Ok(kernel)
+}
+
+fn means_of_whole(entries: &[f64], n: usize, team: &Team) -> Result<KernelMeans> {
+    KernelMeans::of(MatrixView::new(entries, n, n)?, MATRIX, team)
 }

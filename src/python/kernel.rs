@@ -3,7 +3,7 @@
 use super::arrays::{Matrix, filled, view, with_view};
 use super::jobs::compute;
 use crate::error::Error;
-use crate::kernel::{self, Gamma, Kernel, KernelMeans, Rate, kernel_matrix_into};
+use crate::kernel::{self, Gamma, Kernel, KernelMeans, MATRIX, Rate, kernel_matrix_into};
 use crate::matrix::MatrixView;
 use crate::memory;
 use crate::simd::Lane;
@@ -86,7 +86,7 @@ fn matrix_of<'py, T: Lane + numpy::Element>(
     kernel: &Kernel<Gamma>,
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
     let (n, m) = (x.rows(), y.map_or(x.rows(), |y| y.rows()));
-    memory::check::<T>(n.saturating_mul(m), "the kernel matrix")?;
+    memory::check::<T>(n.saturating_mul(m), MATRIX)?;
     let flops = cost(n, m, x.cols());
     filled(py, [n, m], |out| {
         compute(py, flops, |team| {

@@ -8,7 +8,7 @@ use prinax::kernel::{Kernel, KernelMeans, Rate, half_layout, kernel_half, kernel
 use prinax::linalg::{Dense, Operator};
 use prinax::simd::Lane;
 use prinax::threads::in_pool;
-use prinax::{MatrixView, Team};
+use prinax::{Error, MatrixView, Team};
 use std::sync::atomic::AtomicBool;
 
 /// Small, more than one square, several bands of several pieces.
@@ -22,14 +22,13 @@ fn check<T: Lane>(n: usize, team: &Team) {
     let mut whole = vec![0.0; n * n];
     kernel_matrix_wide(x, &kernel, &mut whole, team).unwrap();
     let mut entries = vec![0.0; half_layout(n).len()];
-    kernel_half(x, &kernel, &mut entries, team).unwrap();
+    let means = kernel_half(x, &kernel, &mut entries, team).unwrap();
     let half = UpperBands::new(&entries, half_layout(n)).unwrap();
     let mut unfolded = vec![0.0; n * n];
     half.unfold(&mut unfolded);
     assert_eq!(unfolded, whole, "{n} rows");
 
     let right = KernelMeans::of(MatrixView::new(&whole, n, n).unwrap(), "K", team).unwrap();
-    let means = KernelMeans::of_half(half, "K", team).unwrap();
     let close = |a: f64, b: f64| (a - b).abs() <= 4.0 * f64::EPSILON;
     assert!(close(means.grand(), right.grand()));
     assert!(means.columns().iter().zip(right.columns()).all(|(a, b)| close(*a, b)));
@@ -63,11 +62,12 @@ fn threads_do_not_show() {
             || {
                 let team = Team::new(threads, &stop);
                 let mut entries = vec![0.0; half_layout(n).len()];
-                kernel_half(x, &Kernel::Laplacian { gamma: Rate::new(1.5).unwrap() }, &mut entries, &team).unwrap();
+                let kernel = Kernel::Laplacian { gamma: Rate::new(1.5).unwrap() };
+                let means = kernel_half(x, &kernel, &mut entries, &team).unwrap();
                 let half = UpperBands::new(&entries, half_layout(n)).unwrap();
                 let (q, mut z) = (numbers(4 * n, 1), vec![0.0; 4 * n]);
                 half.apply(&q, &mut z, &team).unwrap();
-                (KernelMeans::of_half(half, "K", &team).unwrap(), z)
+                (means, z)
             },
         )
     };
@@ -76,11 +76,11 @@ fn threads_do_not_show() {
 
 #[test]
 fn values_beyond_the_range_are_found() {
-    let layout = half_layout(30);
-    let mut entries = vec![1.0; layout.len()];
-    *entries.last_mut().unwrap() = f64::INFINITY;
-    let half = UpperBands::new(&entries, layout).unwrap();
-    assert!(KernelMeans::of_half(half, "K", &Team::solo()).is_err());
-    let none = UpperBands::new(&[], half_layout(0)).unwrap();
-    assert!(KernelMeans::of_half(none, "K", &Team::solo()).is_err());
+    let n = 30;
+    let mut x = vec![1.0; n];
+    x[n - 1] = 1e200;
+    let x = MatrixView::new(&x, n, 1).unwrap();
+    let square = Kernel::Poly { gamma: Rate::new(1.0).unwrap(), degree: 2.0, coef0: 0.0 };
+    let error = kernel_half(x, &square, &mut vec![0.0; half_layout(n).len()], &Team::solo()).unwrap_err();
+    assert_eq!(error, Error::NotFinite { what: "the kernel matrix", nan: false });
 }
