@@ -73,8 +73,22 @@ pub struct Band<'a> {
     pub rows: usize,
     /// Entries of a row.
     pub width: usize,
-    /// The rows, one after the other.
+    /// Distance between the starts of two rows.
+    pub stride: usize,
+    /// From the first entry of the first row to the last of the last.
     pub entries: &'a [f64],
+}
+
+impl<'a> Band<'a> {
+    /// The bands of the upper half of a matrix of which all is stored, dim x dim.
+    pub fn of_whole(whole: &'a [f64], layout: Layout) -> impl Iterator<Item = Self> {
+        let stride = layout.dim;
+        layout.spans().map(move |(first, rows, width)| {
+            let start = first * stride + first;
+            let entries = &whole[start..start + (rows - 1) * stride + width];
+            Band { first, rows, width, stride, entries }
+        })
+    }
 }
 
 impl<'a> UpperBands<'a> {
@@ -99,7 +113,7 @@ impl<'a> UpperBands<'a> {
         self.layout.spans().map(move |(first, rows, width)| {
             let (entries, below) = rest.split_at(rows * width);
             rest = below;
-            Band { first, rows, width, entries }
+            Band { first, rows, width, stride: width, entries }
         })
     }
 

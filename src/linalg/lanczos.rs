@@ -16,6 +16,8 @@ const WIDE_BLOCK: (usize, usize) = (32, 8);
 const LEAST_CAPACITY: usize = 128;
 /// Operations of a look at convergence, the projected eigenproblem, for each size^3.
 const LOOK: f64 = 2.0;
+/// Of the products that the last two looks foretell, this share is spent before the next: convergence quickens.
+const FORETOLD: f64 = 0.5;
 /// Products for each dimension after which the iteration is given up when no budget is set.
 const PRODUCTS_PER_DIM: usize = 50;
 /// Products that any matrix may take, whatever its dimension.
@@ -64,6 +66,7 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
         space: Krylov::new(operator, width, capacity, options.seed),
         goal: Goal { k, tol },
         next_look: 0,
+        seen: None,
         hold: 0,
     };
     let most = options.max_products.unwrap_or(usize::MAX).min(PRODUCTS_PER_DIM * dim + LEAST_PRODUCTS);
@@ -95,6 +98,8 @@ struct Search<'a> {
     goal: Goal,
     /// Products after which convergence is looked at next.
     next_look: usize,
+    /// Products at the last look, and the largest residual then, in units of the one allowed.
+    seen: Option<(usize, f64)>,
     /// Products before which no answer counts, because hidden copies of a value are being looked for.
     hold: usize,
 }
@@ -107,12 +112,13 @@ impl Search<'_> {
         if size < k || (self.space.products() < self.next_look && !full) {
             return Ok(None);
         }
-        self.next_look = self.space.products() + self.products_worth_a_look();
         let ritz = self.space.ritz(if full { restart_size(k, self.space.capacity()) } else { k }, team)?;
         let largest = ritz.values.iter().fold(0.0, |max: f64, theta| max.max(theta.abs()));
         let allowed = tol * largest;
-        let small = |j: usize| self.space.residual(ritz.vectors.column(j).as_slice()) <= allowed;
-        if (0..k).all(small) && self.space.products() >= self.hold && !self.looks_for_copies(&ritz.values, allowed) {
+        let residual = |j: usize| self.space.residual(ritz.vectors.column(j).as_slice());
+        let worst = (0..k).map(residual).fold(0.0, f64::max);
+        self.next_look = self.space.products() + self.products_worth_a_look().max(self.foretold(worst / allowed));
+        if worst <= allowed && self.space.products() >= self.hold && !self.looks_for_copies(&ritz.values, allowed) {
             let leading = Eigen { values: ritz.values[..k].to_vec(), vectors: ritz.vectors.columns(0, k).into_owned() };
             let (vectors, residuals) = self.space.true_residuals(&leading);
             if residuals.iter().all(|residual| *residual <= allowed) {
@@ -122,7 +128,7 @@ impl Search<'_> {
         }
         if full && self.space.pending() > 0 {
             self.space.restart(&ritz);
-            self.next_look = 0;
+            (self.next_look, self.seen) = (0, None);
         }
         Ok(None)
     }
@@ -134,6 +140,19 @@ impl Search<'_> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and at most LOOK size^3 / 1
         let products = (look / self.space.operations_of_a_product().max(1.0)) as usize;
         products
+    }
+
+    /// Products after which a look is worth its while, from the fall of the largest residual (in units of the one
+    /// allowed) between the last look and this one.
+    fn foretold(&mut self, worst: f64) -> usize {
+        let now = self.space.products();
+        let Some((then, before)) = self.seen.replace((now, worst)) else { return 0 };
+        let rate = (before / worst).ln() / (now - then) as f64;
+        let missing = worst.ln() / rate;
+        // Not finite, or negative, where the residual has not fallen.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and capped right here
+        let products = (FORETOLD * missing) as usize;
+        if rate > 0.0 { products.min(now) } else { 0 }
     }
 
     /// Whether copies of a multiple eigenvalue may be hidden; if so, the search for them begins.

@@ -2,6 +2,8 @@
 
 use super::product::inner_products;
 use super::stream::Stream;
+use super::upper::multiply;
+use crate::bands::{Band, Layout};
 use crate::error::{Error, Result};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -15,6 +17,10 @@ const RESOLUTION_SINGLE: f64 = 8.0 * f32::EPSILON as f64;
 const PIECE_ELEMENTS: usize = 1 << 16;
 /// At most this many pieces; the number depends on the size alone.
 const MOST_PIECES: usize = 16;
+/// A dense matrix of this many elements, 16 MiB, is read from main memory at every product: reading one half of it pays.
+const BEYOND_CACHES: usize = 1 << 21;
+/// Rows of a band of such a matrix.
+const BAND: usize = 192;
 
 /// A symmetric matrix A, known by its products.
 pub trait Operator: Sync {
@@ -85,6 +91,10 @@ impl Operator for Dense<'_> {
         let width = q.len().checked_div(dim).unwrap_or(0);
         if width == 0 {
             return Ok(());
+        }
+        if dim * dim >= BEYOND_CACHES {
+            let layout = Layout::new(dim, BAND);
+            return multiply(Band::of_whole(self.entries, layout), layout, q, z, team);
         }
         // The columns are the rows: A is symmetric.
         let pieces = (dim * dim / PIECE_ELEMENTS).clamp(1, MOST_PIECES);

@@ -17,7 +17,7 @@ const SQUARE: usize = 32;
 /// # Errors
 /// [`Error::Value`], [`Error::NotFinite`].
 pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
-    compare_halves(k, what, |_, _, _| ()).map(|_| ())
+    if is_exact(k) { Ok(()) } else { compare_halves(k, what, |_, _, _| ()) }
 }
 
 /// The n x n matrix `k`, called `what` in errors, exactly symmetric and in `f64`: itself where it is all that, else the
@@ -26,8 +26,8 @@ pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Resu
 /// # Errors
 /// Those of [`check_symmetric`].
 pub fn symmetric<'a, T: Element>(k: MatrixView<'a, T>, what: &'static str) -> Result<Cow<'a, [f64]>> {
-    if let Some(entries) = k.as_slice().and_then(|entries| try_cast_slice(entries).ok().filter(|_| T::DOUBLE))
-        && compare_halves(k, what, |_, _, _| ())?
+    if let Some(entries) = contiguous(k).and_then(|entries| try_cast_slice(entries).ok().filter(|_| T::DOUBLE))
+        && is_exact(k)
     {
         return Ok(Cow::Borrowed(entries));
     }
@@ -52,15 +52,44 @@ pub fn symmetric_into<T: Element>(k: MatrixView<T>, what: &'static str, out: &mu
         out[i * n + j] = mean;
         out[j * n + i] = mean;
     })
-    .map(|_| ())
 }
 
-/// Shows each pair of mirrored entries, square by square. Whether all are equal.
+/// The entries row after row, or column after column, which is the same for a symmetric matrix.
+fn contiguous<T: Element>(k: MatrixView<'_, T>) -> Option<&[T]> {
+    k.as_slice().or_else(|| k.transpose().as_slice())
+}
+
+/// Whether `k` is square and contiguous, every entry finite and equal to its mirror image: the usual case, seen at
+/// several times the speed of [`compare_halves`].
+fn is_exact<T: Element>(k: MatrixView<T>) -> bool {
+    let n = k.rows();
+    let Some(entries) = contiguous(k).filter(|_| k.cols() == n) else { return false };
+    let mut mirrored = [[T::of(0.0); SQUARE]; SQUARE];
+    for (top, left) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
+        let (height, width) = (SQUARE.min(n - top), SQUARE.min(n - left));
+        for (j, row) in entries[left * n..].chunks(n).take(width).enumerate() {
+            row[top..top + height].iter().zip(&mut mirrored).for_each(|(&entry, line)| line[j] = entry);
+        }
+        let mut exact = true;
+        for (row, line) in entries[top * n..].chunks(n).zip(&mirrored).take(height) {
+            for (a, b) in row[left..left + width].iter().zip(line) {
+                // a - a is 0 for a finite number alone.
+                exact &= (a == b) & ((*a).into() - (*a).into() == 0.0);
+            }
+        }
+        if !exact {
+            return false;
+        }
+    }
+    true
+}
+
+/// Shows each pair of mirrored entries, square by square.
 fn compare_halves<T: Element>(
     k: MatrixView<T>,
     what: &'static str,
     mut visit: impl FnMut((usize, usize), f64, f64),
-) -> Result<bool> {
+) -> Result<()> {
     k.check_finite(what)?;
     let n = k.rows();
     if k.cols() != n {
@@ -89,7 +118,7 @@ fn compare_halves<T: Element>(
         let found = format!("entry ({i}, {j}) = {} and entry ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
         return Err(Error::value(what, found, "symmetric"));
     }
-    Ok(apart == 0.0)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -121,6 +150,12 @@ mod tests {
         assert_eq!(out, k);
         let given = MatrixView::new(&k, n, n).unwrap();
         assert!(matches!(symmetric(given, "A").unwrap(), Cow::Borrowed(same) if same == k));
-        assert_eq!(*symmetric(given.transpose(), "A").unwrap(), k);
+        for (at, odd) in [(1, 0.5), (n * n - 2, 1e300), (69 * n + 33, f64::INFINITY), (3 * n + 3, f64::NAN)] {
+            let mut k = k.clone();
+            k[at] = odd;
+            k[at % n * n + at / n] = if odd.is_finite() { 0.0 } else { odd };
+            assert!(check_symmetric(MatrixView::new(&k, n, n).unwrap(), "A").is_err(), "entry {at}");
+        }
+        assert!(matches!(symmetric(given.transpose(), "A").unwrap(), Cow::Borrowed(same) if same == k));
     }
 }

@@ -1,8 +1,8 @@
-//! Products with a symmetric matrix of which one half is stored: each strip of rows, while it is in the second cache,
+//! Products with a symmetric matrix of which one half is read: each strip of rows, while it is in the second cache,
 //! serves the rows it holds and the columns it mirrors, so that a product reads n^2 / 2 entries.
 
 use super::operator::Operator;
-use crate::bands::{Band, UpperBands};
+use crate::bands::{Band, Layout, UpperBands};
 use crate::error::Result;
 use crate::simd::run;
 use crate::simd::skinny::{Dots, Lines, Updates};
@@ -20,40 +20,50 @@ impl Operator for UpperBands<'_> {
     }
 
     fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
-        let dim = self.dim();
-        debug_assert!(q.len() == z.len());
-        if q.is_empty() {
-            return Ok(());
-        }
-        let parts = team.map(pieces(*self), |bands: Vec<Band>| {
-            let mut part = Part::new(&bands, q, dim);
-            for band in bands {
-                team.check()?;
-                part.add(band);
-            }
-            Ok(part)
-        });
-        z.fill(0.0);
-        for part in parts {
-            let Part { first, sums, .. } = part?;
-            for (z, sums) in z.chunks_exact_mut(dim).zip(sums.chunks_exact(dim - first)) {
-                z[first..].iter_mut().zip(sums).for_each(|(z, sum)| *z += sum);
-            }
-        }
-        Ok(())
+        multiply(self.bands(), self.layout(), q, z, team)
     }
 }
 
-/// Neighbouring bands together, of nearly equal numbers of entries.
-fn pieces(matrix: UpperBands) -> Vec<Vec<Band>> {
-    let share = matrix.layout().len().div_ceil(PIECES);
+/// Z = A Q from the bands of A's upper half.
+pub(super) fn multiply<'a>(
+    bands: impl Iterator<Item = Band<'a>>,
+    layout: Layout,
+    q: &[f64],
+    z: &mut [f64],
+    team: &Team,
+) -> Result<()> {
+    let dim = layout.dim();
+    debug_assert!(q.len() == z.len());
+    if q.is_empty() {
+        return Ok(());
+    }
+    let parts = team.map(pieces(bands, layout.len().div_ceil(PIECES)), |bands: Vec<Band>| {
+        let mut part = Part::new(&bands, q, dim);
+        for band in bands {
+            team.check()?;
+            part.add(band);
+        }
+        Ok(part)
+    });
+    z.fill(0.0);
+    for part in parts {
+        let Part { first, sums, .. } = part?;
+        for (z, sums) in z.chunks_exact_mut(dim).zip(sums.chunks_exact(dim - first)) {
+            z[first..].iter_mut().zip(sums).for_each(|(z, sum)| *z += sum);
+        }
+    }
+    Ok(())
+}
+
+/// Neighbouring bands together, of about `share` entries.
+fn pieces<'a>(bands: impl Iterator<Item = Band<'a>>, share: usize) -> Vec<Vec<Band<'a>>> {
     let (mut pieces, mut filled) = (Vec::<Vec<Band>>::new(), share);
-    for band in matrix.bands() {
+    for band in bands {
         if filled >= share {
             pieces.push(Vec::new());
             filled = 0;
         }
-        filled += band.entries.len();
+        filled += band.rows * band.width;
         if let Some(piece) = pieces.last_mut() {
             piece.push(band);
         }
@@ -87,13 +97,13 @@ impl<'a> Part<'a> {
             let height = height.min(band.rows - top);
             for left in (0..band.width).step_by(piece) {
                 let width = piece.min(band.width - left);
-                let lines = Lines::new(&band.entries[top * band.width + left..], height, band.width, width);
+                let lines = Lines::new(&band.entries[top * band.stride + left..], height, band.stride, width);
                 self.along_rows(band.first + top, band.first + left, lines);
                 // The square on the diagonal holds both halves.
                 let skipped = band.rows.saturating_sub(left).min(width);
                 if skipped < width {
-                    let from = top * band.width + left + skipped;
-                    let lines = Lines::new(&band.entries[from..], height, band.width, width - skipped);
+                    let from = top * band.stride + left + skipped;
+                    let lines = Lines::new(&band.entries[from..], height, band.stride, width - skipped);
                     self.down_columns(band.first + top, band.first + left + skipped, lines);
                 }
             }
@@ -124,7 +134,6 @@ impl<'a> Part<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bands::Layout;
 
     #[test]
     fn products_are_those_of_the_whole() {
@@ -147,6 +156,11 @@ mod tests {
                 }
             }
             matrix.apply(&[], &mut [], &Team::solo()).unwrap();
+
+            let (mut whole, mut again) = (vec![0.0; dim * dim], vec![0.0; q.len()]);
+            matrix.unfold(&mut whole);
+            multiply(Band::of_whole(&whole, layout), layout, &q, &mut again, &Team::solo()).unwrap();
+            assert_eq!(again, z);
         }
     }
 }

@@ -19,10 +19,11 @@ pub(super) fn eigh<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyAny>)> {
     let n = a.shape().0;
     let k = k.unwrap_or(n);
-    let entries = with_view!(&a, view => symmetric(view, "A"))?;
-    let matrix = Dense::new(&entries, n)?;
     let flops = 9.0 * (n as f64).powi(3);
-    let mut found = compute(py, flops, |team| linalg::leading(matrix, k, RESIDUAL, 0, team))?;
+    let mut found = with_view!(&a, view => compute(py, flops, |team| {
+        let entries = symmetric(view, "A")?;
+        linalg::leading(Dense::new(&entries, n)?, k, RESIDUAL, 0, team)
+    }))?;
     linalg::fix_signs(&mut found.vectors, f64::EPSILON);
     // Columns stay columns: the transpose of the C-ordered (k, n) array of them.
     let rows: Bound<'py, PyArray2<f64>> = {
