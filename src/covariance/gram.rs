@@ -89,9 +89,10 @@ fn add_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
             let below = &mut columns[(i - first) * n + j..][..values.len()];
             below.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
         }
-        let ours = lines.start.max(i + 1)..lines.end;
-        for (k, v) in (j..).zip(values).filter(|(k, _)| ours.contains(k)) {
-            columns[(k - first) * n + i] += v;
+        let mirrored = j.max(first).max(i + 1)..lines.end.min(j + values.len());
+        if !mirrored.is_empty() {
+            let down = columns[(mirrored.start - first) * n + i..].iter_mut().step_by(n);
+            down.zip(&values[mirrored.start - j..mirrored.end - j]).for_each(|(sum, v)| *sum += v);
         }
     });
 }
