@@ -2,9 +2,9 @@
 
 python benches/compare.py [--quick] [--only TEXT] [--threads N] [--json FILE]
 
-A full run writes docs/benchmarks.md and docs/pictures/ratios.png; ended early by Ctrl-C it writes them too,
-with the rows that are missing. A restricted run only prints. A new family of rows is one file in benches/rows
-with a function `rows()`.
+A full run ends with the growth of our own times (benches/growth.py) and writes docs/benchmarks.md with its
+pictures; ended early by Ctrl-C it writes them too, with the rows that are missing and without the growth. A
+restricted run only prints. A new family of rows is one file in benches/rows with a function `rows()`.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=int, metavar="N", help="this thread count only (default: 1, then 2)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every number there too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every number of the rows there too")
     return parser.parse_args()
 
 
@@ -43,6 +43,7 @@ def main() -> int:
     import rows
 
     threads = (options.threads,) if options.threads else (1, 2)
+    whole = not (options.quick or options.only or options.threads)
     budget = measure.QUICK if options.quick else measure.FULL
     chosen = [row for row in rows.discover() if options.only in row.name and (row.quick or not options.quick)]
     if not chosen:
@@ -51,7 +52,7 @@ def main() -> int:
     chosen.sort(key=lambda row: not row.quick)  # the dear ones last
     limits = machine.limits(threads)
     print(report.heading(machine.description(), limits), flush=True)
-    results = []
+    results, curves = [], []
     try:
         for number, row in enumerate(chosen, 1):
             # Some peers' libraries take Ctrl-C over when they are loaded.
@@ -59,14 +60,18 @@ def main() -> int:
             print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
             results.append(measure.run(row, threads, budget, limits))
             print(report.detail(results[-1]), flush=True)
+        if whole:
+            import growth
+
+            curves = growth.measure(threads)
     except KeyboardInterrupt:
         print(f"ended after {len(results)} of {len(chosen)} rows", file=sys.stderr)
     print(report.summary(results))
     if options.json:
         report.write_json(options.json, results, limits)
-    if results and not (options.quick or options.only or options.threads):
+    if results and whole:
         missing = [row.name for row in chosen[len(results) :]]
-        report.write_docs(Path(__file__).parents[1] / "docs", results, limits, missing)
+        report.write_docs(Path(__file__).parents[1] / "docs", results, limits, missing, curves)
     return 0
 
 

@@ -170,12 +170,17 @@ def _rounds(
 
 
 def _turn(call: Call, pace: float) -> tuple[list[float], float]:
-    """Some samples in a row, seconds a call, and the time they took together."""
-    batch = range(max(1, math.ceil(SAMPLE / pace)))
+    """A turn among other contestants."""
     if pace > SHARED:
         time.sleep(SETTLE)
     if pace > LONG:
         np.empty(MEMORY, dtype=np.uint8)[::PAGE] = 1
+    return turn(call, pace)
+
+
+def turn(call: Call, pace: float) -> tuple[list[float], float]:
+    """Some samples in a row, seconds a call, and the time they took together."""
+    batch = range(max(1, math.ceil(SAMPLE / pace)))
     if pace < TURN_SECONDS:
         call()
     samples: list[float] = []

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import machine
 from measure import OURS, Outcome, Result
+from panels import Curve
 
 
 def heading(description: list[str], limits: machine.Limits) -> str:
     lines = [*description, f"limits, from {limits.source}:"]
     for (count, dtype), flops in sorted(limits.flops.items()):
-        lines.append(f"  {count} thread{'s' * (count > 1)}, {dtype}: {flops / 1e9:.0f} Gflop/s")
-    lines += [
-        f"  {count} thread{'s' * (count > 1)}: {rate / 1e9:.1f} GB/s"
-        for count, rate in sorted(limits.read.items())
-    ]
+        lines.append(f"  {threads(count)}, {dtype}: {flops / 1e9:.0f} Gflop/s")
+    lines += [f"  {threads(count)}: {rate / 1e9:.1f} GB/s" for count, rate in sorted(limits.read.items())]
     return "\n".join(lines)
+
+
+def threads(count: int) -> str:
+    return f"{count} thread{'s' * (count > 1)}"
 
 
 def quantity(value: float, unit: str) -> str:
@@ -165,28 +167,33 @@ cheapest known road. On a shared machine only ratios within one run mean anythin
 """
 
 
-def write_docs(folder: Path, results: list[Result], limits: machine.Limits, missing: list[str]) -> None:
-    """docs/benchmarks.md and the README's picture of ratios; `missing` are the names of rows not run."""
+def write_docs(
+    folder: Path, results: list[Result], limits: machine.Limits, missing: list[str], curves: list[Curve]
+) -> None:
+    """docs/benchmarks.md and its pictures; `missing` are the rows not run, `curves` may be empty."""
+    import growth
     import picture
 
+    lost = [line for result in results for line in verdicts(result) if line[5].startswith("**")]
     parts = [
         PREFACE,
         "```text\n" + heading(machine.description(), limits) + "\n```",
-        "## Summary",
-        summary(results),
+        "## Summary\n\n" + summary(results),
+        "## Where prinax is slower",
+        markdown(SUMMARY, lost) if lost else "In no row of this run.",
     ]
-    lost = [line for result in results for line in verdicts(result) if line[5].startswith("**")]
-    parts.append(
-        "## Where prinax is slower\n\n" + (markdown(SUMMARY, lost) if lost else "In no row of this run.")
-    )
     if missing:
         parts.append("## Not measured in this run\n\n" + "\n".join(f"- {name}" for name in missing))
+    if curves:
+        parts.append(growth.section(curves))
     for group in dict.fromkeys(result.row.group for result in results):
         parts.append(f"## Every contestant: {group}")
         members = (result for result in results if result.row.group == group)
         parts += [f"### {result.row.name}\n\n" + markdown(COLUMNS, entries(result)) for result in members]
-    page, image = folder / "benchmarks.md", folder / "pictures" / "ratios.png"
+    page, pictures = folder / "benchmarks.md", folder / "pictures"
     page.write_text("\n\n".join(parts) + "\n")
-    image.parent.mkdir(exist_ok=True)
-    picture.ratios(results, image)
-    print(f"wrote {page} and {image}", file=sys.stderr)
+    pictures.mkdir(exist_ok=True)
+    picture.ratios(results, pictures / "ratios.png")
+    if curves:
+        growth.draw(curves, pictures / "growth.png")
+    print(f"wrote {page} and {pictures}", file=sys.stderr)

@@ -51,6 +51,54 @@ def test_a_peer_counts_only_when_as_accurate(measure):
     assert result.best_rival(1)[0] == "fast and nearly as right"
 
 
+@pytest.fixture
+def curves(measure):
+    """Both thread counts of every panel, as if each took exactly what its formula says."""
+    pytest.importorskip("matplotlib")
+    import panels
+
+    made = []
+    for panel in panels.panels():
+        roads = list(panel.formulas)
+        taken = [
+            roads[2 * i // len(panel.sizes)] if len(roads) > 1 else roads[0] for i in range(len(panel.sizes))
+        ]
+        powers = [panel.formulas[road].power for road in taken]
+        for threads in (1, 2):
+            seconds = [1e-7 / threads * size**power for size, power in zip(panel.sizes, powers, strict=True)]
+            made.append(panels.Curve(panel, threads, tuple(seconds), tuple(taken)))
+    return made
+
+
+def test_exponents_are_those_of_the_formulas_where_times_follow_them(curves):
+    import growth
+
+    table = [line.split(" | ") for line in growth.section(curves).splitlines() if line.startswith("| ")]
+    header, rule, *lines = table
+    assert len(header) == len(rule) == 6
+    assert len(lines) == 7
+    for line in lines:
+        power = float(line[3].partition("^")[2])
+        assert [float(cell.rstrip(" |")) for cell in line[4:]] == [power, power]
+
+
+def test_the_picture_of_growth_is_drawn(curves, tmp_path):
+    import growth
+
+    growth.draw(curves, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 10_000
+
+
+def test_the_growth_is_on_the_page_only_where_it_was_measured(curves, tmp_path):
+    import machine
+    import report
+
+    for shown in ([], curves):
+        report.write_docs(tmp_path, [], machine.Limits({}, {}, ""), ["a row"], shown)
+        assert ("## How the cost grows" in (tmp_path / "benchmarks.md").read_text()) == bool(shown)
+        assert (tmp_path / "pictures" / "growth.png").exists() == bool(shown)
+
+
 def test_quantiles_are_of_the_samples(measure):
     outcome = measure.Outcome([float(i) for i in range(1, 101)])
     assert outcome.median == 50.5
