@@ -4,6 +4,8 @@
 #   make test    every test: the Rust core alone, then the installed wheel from Python
 #   make service one embedding a request over HTTP: prinax beside scikit-learn, p50 and p99
 #   make bench   ours against every peer; writes docs/benchmarks.md   (make bench ARGS="--quick --only transform")
+#   make instructions   the part of make bench that needs no quiet machine: instruction counts against those on file
+#                       (make instructions ARGS=--write puts them on file)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, stubtest
 #   make clean   removes what the others made
 
@@ -11,6 +13,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
             $(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
 PY     := .venv/bin/python -P
 RUN    := .venv/bin/python tools/run.py
+COUNT  := $(RUN) "counting the instructions of fixed calls (a minute or two)" .venv/bin/python benches/instructions.py
 # Most modules of the large packages are never imported here: Python compiles those that are.
 PIP    := -m pip install --quiet --disable-pip-version-check --no-input --no-compile
 # What the wheel is made of: touching any of these rebuilds it, nothing else does.
@@ -26,7 +29,7 @@ NUMERIC := $(addprefix tests/test_,pca.py pca_methods.py covariance.py linalg.py
 # No inherited path may put the source tree, or anything else, before the installed wheel.
 unexport PYTHONPATH
 .DELETE_ON_ERROR:
-.PHONY: demo service test bench lint lint-rust tools clean python
+.PHONY: demo service test bench instructions lint lint-rust tools clean python
 
 demo: .venv/.prinax .venv/.demo
 	@echo "==> running examples/quickstart.py"
@@ -48,9 +51,15 @@ test: tools
 	@$(PY) -c 'import prinax; assert "site-packages" in prinax.__file__; print("==> testing the wheel installed at", prinax.__file__)'
 	@$(PY) -m pytest -n 2 --dist loadfile
 
+# More instructions than on file fail the run, though only after the benchmarks have run.
 bench: .venv/.prinax .venv/.demo .venv/.bench
-	@echo "==> running benches/compare.py $(ARGS)"
-	@.venv/bin/python benches/compare.py $(ARGS)
+	@$(COUNT); counted=$$?; [ $$counted -ne 130 ] || exit 130; \
+	echo "==> running benches/compare.py $(ARGS)"; \
+	.venv/bin/python benches/compare.py $(ARGS) || exit 1; \
+	[ $$counted -eq 0 ] || { echo "==> FAILED: the instruction counts (above the benchmarks; make instructions repeats them)"; exit 1; }
+
+instructions: .venv/.prinax
+	@$(COUNT) $(ARGS)
 
 lint-rust: .venv/.build
 	@$(RUN) "checking the Rust formatting" cargo fmt --check

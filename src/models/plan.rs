@@ -42,23 +42,32 @@ impl Solver {
     }
 }
 
-/// Products with the data pay while the rows are fewer than this many times the columns: beyond, forming the d x d
-/// moments once costs less than the passes over the data.
-const TALL: usize = 20;
-/// Below this many rows the n x n problem is cheaper than passes over wide data.
-const DIRECT_ROWS: usize = 600;
+/// Products with the data that k components take, over k^(3/2): the iteration slows down as the values crowd together.
+/// Measured on spectra that decay by 0.9 a component: 64 for k = 10, 300 for k = 25, 450 to 630 for k = 50.
+const PRODUCTS: f64 = 2.0;
+/// What an operation of such a product costs against one of the direct roads, which read the data once.
+const SLOWER: f64 = 2.5;
+/// Reads of wide data that a product takes.
+const WIDE_READS: f64 = 2.0;
+/// Operations of the eigenproblem of the direct roads, over the cube of its size, in units of theirs.
+const EIGENPROBLEM: f64 = 2.0;
 
 /// What `Auto` takes for n x d data.
 #[must_use]
 pub(super) fn choose(n: usize, d: usize, components: Components) -> Solver {
-    let leading = components.known(n.min(d)).is_some_and(|k| leading_pays(k, n.min(d)));
-    if n >= d {
-        if leading && n < TALL * d { Solver::Lanczos } else { Solver::Covariance }
-    } else if leading && n > DIRECT_ROWS {
-        Solver::Lanczos
-    } else {
-        Solver::Gram
+    let direct = if n >= d { Solver::Covariance } else { Solver::Gram };
+    match components.known(n.min(d)) {
+        Some(k) if leading_pays(k, n.min(d)) && iteration_pays(n, d, k) => Solver::Lanczos,
+        _ => direct,
     }
+}
+
+/// Whether products with the data cost less than inner products of its short side and their eigenproblem.
+fn iteration_pays(n: usize, d: usize, k: usize) -> bool {
+    let (long, short) = (n.max(d) as f64, n.min(d) as f64);
+    let reads = if n >= d { 1.0 } else { WIDE_READS };
+    let products = PRODUCTS * (k as f64).powf(1.5);
+    4.0 * long * short * products * SLOWER * reads < long * short.powi(2) + EIGENPROBLEM * short.powi(3)
 }
 
 #[cfg(test)]
@@ -69,9 +78,13 @@ mod tests {
     fn each_regime_has_its_road() {
         let few = Components::Count(10);
         assert_eq!(choose(100_000, 100, few), Solver::Covariance);
+        assert_eq!(choose(5_000, 400, few), Solver::Covariance);
+        assert_eq!(choose(5_000, 784, few), Solver::Lanczos);
+        assert_eq!(choose(5_000, 1_000, Components::Count(50)), Solver::Covariance);
         assert_eq!(choose(10_000, 2_000, few), Solver::Lanczos);
         assert_eq!(choose(10_000, 2_000, Components::Ratio(0.9)), Solver::Covariance);
         assert_eq!(choose(500, 10_000, few), Solver::Gram);
+        assert_eq!(choose(1_000, 10_000, few), Solver::Gram);
         assert_eq!(choose(2_000, 50_000, few), Solver::Lanczos);
         assert_eq!(choose(2_000, 50_000, Components::All), Solver::Gram);
     }
