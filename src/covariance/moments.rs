@@ -19,6 +19,8 @@ use std::ops::Range;
 
 /// Most rows that share a pilot: bounds what the correction can lose to 1 + 8192/256.
 const CHUNK_ROWS: usize = 8192;
+/// Exponents up to which the product of two powers of two is a normal number.
+const PLAIN: i32 = 500;
 /// How [`Moments`] read their rows.
 #[derive(Clone, Copy, Debug)]
 pub struct MomentsOptions<'a> {
@@ -191,9 +193,16 @@ impl Moments {
     /// [`Error::Value`] when the divisor is not positive.
     pub fn covariance(&self, ddof: f64) -> Result<DMatrix<f64>> {
         let (divisor, level) = near_one(self.divisor(ddof)?);
+        let exponents: Vec<i32> = self.exponents.iter().map(|e| e - level).collect();
+        if exponents.iter().all(|e| e.abs() <= PLAIN) {
+            let factors: Vec<f64> = exponents.iter().map(|&e| power(e)).collect();
+            return Ok(unpack(self.dim, &self.scatter, |i, row| {
+                row.iter_mut().zip(&factors[i..]).for_each(|(s, f)| *s = *s / divisor * (factors[i] * f));
+            }));
+        }
         Ok(unpack(self.dim, &self.scatter, |i, row| {
-            for (s, e) in row.iter_mut().zip(&self.exponents[i..]) {
-                *s = scale(*s / divisor, self.exponents[i] + e - 2 * level);
+            for (s, e) in row.iter_mut().zip(&exponents[i..]) {
+                *s = scale(*s / divisor, exponents[i] + e);
             }
         }))
     }
