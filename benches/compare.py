@@ -41,6 +41,7 @@ def main() -> int:
     import measure
     import report
     import rows
+    import sections
 
     threads = (options.threads,) if options.threads else (1, 2)
     budget = measure.QUICK if options.quick else measure.FULL
@@ -61,7 +62,7 @@ def main() -> int:
             print(report.detail(results[-1]), flush=True)
     except KeyboardInterrupt:
         print(f"ended after {len(results)} of {len(chosen)} rows", file=sys.stderr)
-    print(report.summary(results))
+    print(*filter(None, [report.summary(results), *sections.tables(results)]), sep="\n\n")
     if options.json:
         report.write_json(options.json, results, limits)
     if results and not (options.quick or options.only or options.threads):

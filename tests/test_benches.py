@@ -55,3 +55,26 @@ def test_quantiles_are_of_the_samples(measure):
     outcome = measure.Outcome([float(i) for i in range(1, 101)])
     assert outcome.median == 50.5
     assert outcome.p99 == 99.0
+
+
+def of_samples(measure, group, times, **options):
+    """A row's result from the samples of each contestant."""
+    row = measure.Row("row", group, **options)
+    return measure.Result(row, {row.threads: {n: measure.Outcome(t) for n, t in times.items()}}, {})
+
+
+def test_memory_stands_beside_its_prediction_and_out_of_the_tables_of_times(measure):
+    import report
+    import sections
+    from prediction import megabytes
+
+    def size(n):
+        """8 n: one number a row."""
+        return 8 * n
+
+    times = {"prinax": [3.0], "thrifty": [6.0], "lavish": [60.0]}
+    predicted = megabytes(size, 250_000)
+    memory = of_samples(measure, measure.MEMORY_ROWS, times, unit="MB", predicted=predicted)
+    assert report.verdicts(memory) == []
+    line = "| row | 8 n: one number a row | 2.0 MB | 3.0 MB | thrifty | 6.0 MB | 2.00x |"
+    assert line in sections.memory([memory]).splitlines()
