@@ -11,8 +11,7 @@ import numpy as np
 from prediction import Prediction
 
 OURS = "prinax"
-MEMORY_ROWS = "memory"
-OWN_TABLES = (MEMORY_ROWS,)  # groups of rows
+OWN_TABLES = MEMORY_ROWS, NEIGHBOUR_ROWS = "memory", "beside a busy neighbour"  # groups of rows
 # A peer counts as equally accurate up to ten times our error, or below the floor that nobody can tell apart.
 SLACK = 10.0
 FLOOR = {"float64": 1e-9, "float32": 1e-5}
@@ -56,8 +55,8 @@ class Row:
 
     `prepare` makes the data and gives the contestants (name -> call) and `errors` (result -> relative error
     by kind). `flops` and `read` are the least work known for the task; the machine's limit follows from them.
-    `measured` replaces timing in this process for costs that need one of their own (imports, memory): it
-    gives name -> values in `unit`, taken on `threads` (0: whatever), ours as `predicted`.
+    `measured` replaces timing in this process for costs that need one of their own (imports, memory, a
+    neighbour): it gives name -> values in `unit`, taken on `threads` (0: whatever), ours as `predicted`.
     """
 
     name: str

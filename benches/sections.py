@@ -1,24 +1,36 @@
-"""Sections of docs/benchmarks.md beside its tables of times: memory."""
+"""Sections of docs/benchmarks.md beside its tables of times: memory, a neighbour."""
 
-from measure import MEMORY_ROWS, OURS, Result, Row
-from report import markdown, quantity, verdict
+from measure import MEMORY_ROWS, NEIGHBOUR_ROWS, OURS, Result, Row
+from report import markdown, quantity, ratio, verdict
+
+# A p99 within this many medians is promised beside a busy neighbour.
+STRAY = 3.0
 
 MEMORY_PREFACE = """\
 The peak of a process's own pages during a call, beyond what it held before: its libraries, its data, and
 what one small call left. Less than 1 MB counts as 1 MB. The formulas give bytes, all in float64; they count
 buffers that need not be filled, and leave out the stacks of threads."""
+NEIGHBOUR_PREFACE = f"""\
+Another process multiplies matrices with one thread all the while, so that one CPU is never free; every
+contestant has 2 threads. Each call is timed by itself, in turns of at least ten calls and 20 ms, contestant
+after contestant; one that is slow beside the neighbour makes fewer. The promise: our p99 stays within
+{STRAY:g} medians. Where it does not, it is bold. A peer that strays little may be slow in every call."""
 
 
 def all_of(results: list[Result]) -> list[str]:
     """Every section for which there are rows."""
-    members = of_group(results, MEMORY_ROWS)
-    return [f"## Memory\n\n{MEMORY_PREFACE}\n\n{memory(members)}"] if members else []
+    parts = []
+    if members := of_group(results, MEMORY_ROWS):
+        parts.append(f"## Memory\n\n{MEMORY_PREFACE}\n\n{memory(members)}")
+    if members := of_group(results, NEIGHBOUR_ROWS):
+        parts.append(f"## Beside a busy neighbour\n\n{NEIGHBOUR_PREFACE}\n\n{neighbour(members)}")
+    return parts
 
 
 def tables(results: list[Result]) -> list[str]:
-    """The tables alone, for the terminal."""
-    members = of_group(results, MEMORY_ROWS)
-    return [memory(members)] if members else []
+    """The tables of memory and of the neighbour alone, for the terminal."""
+    found = [(memory, of_group(results, MEMORY_ROWS)), (neighbour, of_group(results, NEIGHBOUR_ROWS))]
+    return [table(members) for table, members in found if members]
 
 
 def of_group(results: list[Result], group: str) -> list[Result]:
@@ -45,3 +57,15 @@ def prediction(row: Row) -> list[str]:
     if row.predicted is None:
         return ["-", "-"]
     return [row.predicted.formula, quantity(row.predicted.value, row.unit)]
+
+
+def neighbour(results: list[Result]) -> str:
+    """Median and p99 of every contestant, and how far apart they are."""
+    lines = []
+    for result in results:
+        for name, outcome in result.outcomes[result.row.threads].items():
+            stray = outcome.p99 / outcome.median
+            shown = f"**{ratio(stray)}**" if name == OURS and stray > STRAY else ratio(stray)
+            times = (quantity(value, result.row.unit) for value in (outcome.median, outcome.p99))
+            lines.append([result.row.name, name, str(len(outcome.samples)), *times, shown])
+    return markdown(["call", "contestant", "calls", "median", "p99", "p99 / median"], lines)

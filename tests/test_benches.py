@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,39 @@ def test_memory_stands_beside_its_prediction_and_out_of_the_tables_of_times(meas
     assert report.verdicts(memory) == []
     line = "| row | 8 n: one number a row | 2.0 MB | 3.0 MB | thrifty | 6.0 MB | 2.00x |"
     assert line in sections.memory([memory]).splitlines()
+
+
+def test_calls_that_stray_beside_a_neighbour_are_bold_when_they_are_ours(measure):
+    import sections
+
+    def last_cells(times):
+        beside = of_samples(measure, measure.NEIGHBOUR_ROWS, times, threads=2)
+        return [line.split(" | ")[-1] for line in sections.neighbour([beside]).splitlines()[2:]]
+
+    steady, stray = [1.0] * 90 + [3.0] * 10, [1.0] * 90 + [4.0] * 10
+    assert last_cells({"prinax": stray, "peer": stray}) == ["**4.00** |", "4.00 |"]
+    assert last_cells({"prinax": steady}) == ["3.00 |"]
+
+
+def test_the_neighbour_ends_with_its_block(measure):
+    from neighbour import busy
+
+    def interrupted():
+        with busy() as process:
+            os.kill(process, 0)
+            found.append(process)
+            raise KeyboardInterrupt
+
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(ProcessLookupError):
+        os.kill(found[0], 0)
+
+
+def test_the_neighbour_ends_when_its_parent_is_killed():
+    program = f"import os, sys; sys.path.append({str(BENCHES)!r}); from neighbour import busy\n"
+    program += "with busy(): os.kill(os.getpid(), 9)"
+    # The neighbour holds the parent's standard error: there is no end to read before its own.
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert done.returncode == -9
