@@ -1,10 +1,12 @@
-"""Sections of docs/benchmarks.md beside its tables of times: memory, a neighbour."""
+"""Sections of docs/benchmarks.md beside its tables of times: memory, a neighbour, two threads against one."""
 
 from measure import MEMORY_ROWS, NEIGHBOUR_ROWS, OURS, Result, Row
 from report import markdown, quantity, ratio, verdict
 
 # A p99 within this many medians is promised beside a busy neighbour.
 STRAY = 3.0
+# Medians closer than this the clock of a shared machine cannot tell apart.
+APART = 1.05
 
 MEMORY_PREFACE = """\
 The peak of a process's own pages during a call, beyond what it held before: its libraries, its data, and
@@ -15,16 +17,18 @@ Another process multiplies matrices with one thread all the while, so that one C
 contestant has 2 threads. Each call is timed by itself, in turns of at least ten calls and 20 ms, contestant
 after contestant; one that is slow beside the neighbour makes fewer. The promise: our p99 stays within
 {STRAY:g} medians. Where it does not, it is bold. A peer that strays little may be slow in every call."""
+THREADS_PREFACE = f"""\
+Rows in which our median with 2 threads is more than {APART - 1:.0%} above that with 1."""
 
 
 def all_of(results: list[Result]) -> list[str]:
-    """Every section for which there are rows."""
+    """Every section, those of memory and of the neighbour where there are such rows."""
     parts = []
     if members := of_group(results, MEMORY_ROWS):
         parts.append(f"## Memory\n\n{MEMORY_PREFACE}\n\n{memory(members)}")
     if members := of_group(results, NEIGHBOUR_ROWS):
         parts.append(f"## Beside a busy neighbour\n\n{NEIGHBOUR_PREFACE}\n\n{neighbour(members)}")
-    return parts
+    return [*parts, f"## Two threads against one\n\n{THREADS_PREFACE}\n\n{two_threads(results)}"]
 
 
 def tables(results: list[Result]) -> list[str]:
@@ -69,3 +73,15 @@ def neighbour(results: list[Result]) -> str:
             times = (quantity(value, result.row.unit) for value in (outcome.median, outcome.p99))
             lines.append([result.row.name, name, str(len(outcome.samples)), *times, shown])
     return markdown(["call", "contestant", "calls", "median", "p99", "p99 / median"], lines)
+
+
+def two_threads(results: list[Result]) -> str:
+    """The rows in which a second thread costs us time."""
+    lines = []
+    for result in results:
+        if {1, 2} <= result.outcomes.keys():
+            one, two = (result.outcomes[count][OURS].median for count in (1, 2))
+            if two > APART * one:
+                times = [quantity(value, result.row.unit) for value in (one, two)]
+                lines.append([result.row.name, *times, ratio(two / one)])
+    return markdown(["row", "1 thread", "2 threads", "2 / 1"], lines) if lines else "In no row of this run."

@@ -93,6 +93,16 @@ def test_calls_that_stray_beside_a_neighbour_are_bold_when_they_are_ours(measure
     assert last_cells({"prinax": steady}) == ["3.00 |"]
 
 
+def test_rows_that_a_second_thread_slows_are_listed(measure):
+    import sections
+
+    row = measure.Row("row", "group")
+    outcomes = {1: {"prinax": measure.Outcome([1.0])}, 2: {"prinax": measure.Outcome([1.04])}}
+    assert sections.two_threads([measure.Result(row, outcomes, {})]) == "In no row of this run."
+    outcomes[2]["prinax"].samples[0] = 1.06
+    assert "| row | 1 s | 1.06 s | 1.06 |" in sections.two_threads([measure.Result(row, outcomes, {})])
+
+
 def test_the_neighbour_ends_with_its_block(measure):
     from neighbour import busy
 
