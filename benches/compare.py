@@ -41,6 +41,7 @@ def main() -> int:
     import measure
     import report
     import rows
+    import sections
 
     threads = (options.threads,) if options.threads else (1, 2)
     whole = not (options.quick or options.only or options.threads)
@@ -66,7 +67,7 @@ def main() -> int:
             curves = growth.measure(threads)
     except KeyboardInterrupt:
         print(f"ended after {len(results)} of {len(chosen)} rows", file=sys.stderr)
-    print(report.summary(results))
+    print(*filter(None, [report.summary(results), *sections.tables(results)]), sep="\n\n")
     if options.json:
         report.write_json(options.json, results, limits)
     if results and whole:

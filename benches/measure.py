@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import machine
 import numpy as np
+from prediction import Prediction
 
 OURS = "prinax"
+OWN_TABLES = MEMORY_ROWS, NEIGHBOUR_ROWS = "memory", "beside a busy neighbour"  # groups of rows
 # A peer counts as equally accurate up to ten times our error, or below the floor that nobody can tell apart.
 SLACK = 10.0
 FLOOR = {"float64": 1e-9, "float32": 1e-5}
@@ -53,8 +55,8 @@ class Row:
 
     `prepare` makes the data and gives the contestants (name -> call) and `errors` (result -> relative error
     by kind). `flops` and `read` are the least work known for the task; the machine's limit follows from them.
-    `measured` replaces timing in this process for costs that need one of their own (imports, memory): it
-    gives name -> values in `unit`.
+    `measured` replaces timing in this process for costs that need one of their own (imports, memory, a
+    neighbour): it gives name -> values in `unit`, taken on `threads` (0: whatever), ours as `predicted`.
     """
 
     name: str
@@ -66,6 +68,8 @@ class Row:
     quick: bool = False
     measured: Callable[[Budget], dict[str, list[float]]] | None = None
     unit: str = "s"
+    threads: int = 0
+    predicted: Prediction | None = None
 
 
 @dataclass
@@ -114,7 +118,7 @@ class Result:
 def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limits) -> Result:
     """Measures one row at every thread count."""
     if row.measured is not None:
-        return Result(row, {0: {name: Outcome(values) for name, values in row.measured(budget).items()}}, {})
+        return Result(row, {row.threads: {n: Outcome(v) for n, v in row.measured(budget).items()}}, {})
     calls, errors = row.prepare()
     outcomes: dict[int, dict[str, Outcome]] = {count: {} for count in counts}
     pace: dict[tuple[int, str], float] = {}

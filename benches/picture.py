@@ -6,7 +6,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from measure import OURS, Result
+from measure import OURS, OWN_TABLES, Result
 
 COLOURS = ("#2b6cb0", "#90cdf4")
 LOST = "#dd6b20"
@@ -17,7 +17,7 @@ def ratios(results: list[Result], path: Path) -> None:
     shown = [
         result
         for result in results
-        if result.row.unit == "s" and any(result.best_rival(c) for c in result.outcomes)
+        if result.row.group not in OWN_TABLES and any(result.best_rival(c) for c in result.outcomes)
     ]
     figure, axes = plt.subplots(figsize=(9, 0.32 * len(shown) + 1.3), layout="constrained")
     for place, result in enumerate(shown):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import machine
-from measure import OURS, Outcome, Result
+from measure import OURS, OWN_TABLES, Outcome, Result, Row
 from panels import Curve
 
 
@@ -74,12 +74,23 @@ def detail(result: Result) -> str:
             for i, (cell, w) in enumerate(zip(line, widths, strict=True))
         )
         for line in table
-    )
+    ) + predicted(result.row)
+
+
+def predicted(row: Row) -> str:
+    if row.predicted is None:
+        return ""
+    return f"\n  predicted: {quantity(row.predicted.value, row.unit)}, {row.predicted.formula}"
 
 
 def verdicts(result: Result) -> list[list[str]]:
-    """The row against the best peer of equal accuracy, and against the machine, at each thread count."""
+    """The row against the best peer of equal accuracy, and against the machine, at each thread count.
+
+    None for rows with tables of their own.
+    """
     lines = []
+    if result.row.group in OWN_TABLES:
+        return lines
     for count, outcomes in result.outcomes.items():
         ours, best = outcomes[OURS], result.best_rival(count)
         cells = [result.row.name, str(count or "-"), quantity(ours.median, result.row.unit)]
@@ -114,7 +125,8 @@ SUMMARY = [
 
 def summary(results: list[Result]) -> str:
     """The closing table for the terminal; rows that a peer wins are marked with asterisks."""
-    return markdown(SUMMARY, [line for result in results for line in verdicts(result)])
+    lines = [line for result in results for line in verdicts(result)]
+    return markdown(SUMMARY, lines) if lines else ""
 
 
 def markdown(header: list[str], lines: list[list[str]]) -> str:
@@ -136,6 +148,7 @@ def write_json(path: Path, results: list[Result], limits: machine.Limits) -> Non
             "errors": outcome.errors,
             "failure": outcome.failure,
             "limit": result.limit.get(count),
+            "predicted": result.row.predicted.value if result.row.predicted else None,
         }
         for result in results
         for count, outcomes in result.outcomes.items()
@@ -173,6 +186,7 @@ def write_docs(
     """docs/benchmarks.md and its pictures; `missing` are the rows not run, `curves` may be empty."""
     import growth
     import picture
+    import sections
 
     lost = [line for result in results for line in verdicts(result) if line[5].startswith("**")]
     parts = [
@@ -182,6 +196,7 @@ def write_docs(
         "## Where prinax is slower",
         markdown(SUMMARY, lost) if lost else "In no row of this run.",
     ]
+    parts += sections.all_of(results)
     if missing:
         parts.append("## Not measured in this run\n\n" + "\n".join(f"- {name}" for name in missing))
     if curves:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,72 @@ def test_quantiles_are_of_the_samples(measure):
     outcome = measure.Outcome([float(i) for i in range(1, 101)])
     assert outcome.median == 50.5
     assert outcome.p99 == 99.0
+
+
+def of_samples(measure, group, times, **options):
+    """A row's result from the samples of each contestant."""
+    row = measure.Row("row", group, **options)
+    return measure.Result(row, {row.threads: {n: measure.Outcome(t) for n, t in times.items()}}, {})
+
+
+def test_memory_stands_beside_its_prediction_and_out_of_the_tables_of_times(measure):
+    import report
+    import sections
+    from prediction import megabytes
+
+    def size(n):
+        """8 n: one number a row."""
+        return 8 * n
+
+    times = {"prinax": [3.0], "thrifty": [6.0], "lavish": [60.0]}
+    predicted = megabytes(size, 250_000)
+    memory = of_samples(measure, measure.MEMORY_ROWS, times, unit="MB", predicted=predicted)
+    assert report.verdicts(memory) == []
+    line = "| row | 8 n: one number a row | 2.0 MB | 3.0 MB | thrifty | 6.0 MB | 2.00x |"
+    assert line in sections.memory([memory]).splitlines()
+
+
+def test_calls_that_stray_beside_a_neighbour_are_bold_when_they_are_ours(measure):
+    import sections
+
+    def last_cells(times):
+        beside = of_samples(measure, measure.NEIGHBOUR_ROWS, times, threads=2)
+        return [line.split(" | ")[-1] for line in sections.neighbour([beside]).splitlines()[2:]]
+
+    steady, stray = [1.0] * 90 + [3.0] * 10, [1.0] * 90 + [4.0] * 10
+    assert last_cells({"prinax": stray, "peer": stray}) == ["**4.00** |", "4.00 |"]
+    assert last_cells({"prinax": steady}) == ["3.00 |"]
+
+
+def test_rows_that_a_second_thread_slows_are_listed(measure):
+    import sections
+
+    row = measure.Row("row", "group")
+    outcomes = {1: {"prinax": measure.Outcome([1.0])}, 2: {"prinax": measure.Outcome([1.04])}}
+    assert sections.two_threads([measure.Result(row, outcomes, {})]) == "In no row of this run."
+    outcomes[2]["prinax"].samples[0] = 1.06
+    assert "| row | 1 s | 1.06 s | 1.06 |" in sections.two_threads([measure.Result(row, outcomes, {})])
+
+
+def test_the_neighbour_ends_with_its_block(measure):
+    from neighbour import busy
+
+    def interrupted():
+        with busy() as process:
+            os.kill(process, 0)
+            found.append(process)
+            raise KeyboardInterrupt
+
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(ProcessLookupError):
+        os.kill(found[0], 0)
+
+
+def test_the_neighbour_ends_when_its_parent_is_killed():
+    program = f"import os, sys; sys.path.append({str(BENCHES)!r}); from neighbour import busy\n"
+    program += "with busy(): os.kill(os.getpid(), 9)"
+    # The neighbour holds the parent's standard error: there is no end to read before its own.
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert done.returncode == -9

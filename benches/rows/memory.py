@@ -1,105 +1,163 @@
-"""Memory that a fit needs beyond its data: the peak of the process's own pages, watched from outside."""
+"""Memory that calls need beyond their data, each in a process of its own, beside what is predicted of us."""
 
-import select
-import subprocess
-import sys
 import tempfile
-import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measure import OURS, Budget, Row
+import prinax
+import samples
+from measure import MEMORY_ROWS, OURS, Budget, Row
+from peak import peak
+from prediction import Prediction, megabytes
 
+from rows import hsic, kernel
+
+K = 10
 COLUMNS = 100
 TALL = 1_000_000
-STEP = 0.002  # seconds between two looks at the process
-NOISE = 1.0  # megabytes: what the interpreter itself takes and gives back; less is counted as this
-# Waits for a word before fitting, so that what loading left behind is known first.
-PROGRAM = """
-import sys
-import numpy as np
-X = np.load({path!r}, mmap_mode={mode!r})
-{setup}
-small = X[:500].copy()
-fit(small)
-print("ready", flush=True)
-sys.stdin.readline()
-fit(X)
-print("done", flush=True)
-sys.stdin.readline()
-"""
-SKLEARN = "import sklearn.decomposition as s\n"
-CONTESTANTS = {
-    OURS: "import prinax\nfit = prinax.PCA(n_components=10).fit",
-    "prinax IncrementalPCA": "import prinax\nfit = prinax.IncrementalPCA(n_components=10).fit",
-    "scikit-learn covariance_eigh": SKLEARN + "fit = s.PCA(10, svd_solver='covariance_eigh').fit",
-    "scikit-learn full": SKLEARN + "fit = s.PCA(10, svd_solver='full').fit",
-    "scikit-learn IncrementalPCA": SKLEARN + "fit = s.IncrementalPCA(10).fit",
-    "NumPy centre, X.T @ X, eigh": """
-def fit(X):
-    centred = X - X.mean(axis=0)
-    return np.linalg.eigh(centred.T @ centred)
-""",
-}
+CHUNK = 100_000  # rows of tall data that are made at a time
+WIDE = (10_000, 2000)
+KERNEL_ROWS = 4000
+EXPLICIT = 2000  # rows up to which explicit products of n x n matrices take less than seconds
+HSIC_ROWS = (EXPLICIT, 8000)
+
+# Writes a task's data to a file, and gives the programs: name -> what defines `call`.
+Task = Callable[[str], dict[str, str]]
 
 
 def rows() -> list[Row]:
+    predicted = megabytes(covariance_bytes, COLUMNS, prinax.get_num_threads())
     return [
-        _row("memory of a fit, 100000 x 100 in RAM", TALL // 10, None, True),
-        _row("memory of a fit, 1000000 x 100 in RAM", TALL, None, False),
-        _row("memory of a fit, 1000000 x 100 memory-mapped", TALL, "r", False),
+        _row("a fit, 100000 x 100 in RAM", partial(tall, TALL // 10), predicted, quick=True),
+        _row("a fit, 1000000 x 100 in RAM", partial(tall, TALL), predicted),
+        _row("a fit, 1000000 x 100 memory-mapped", partial(tall, TALL), predicted, mode="r"),
+        _row(f"a lanczos fit, {WIDE[0]} x {WIDE[1]}, k={K}", wide, megabytes(lanczos_bytes, *WIDE, K)),
+        _row(
+            f"a KernelPCA fit, {KERNEL_ROWS} x {kernel.D}, k={K}",
+            kernel_pca,
+            megabytes(kernel_pca_bytes, KERNEL_ROWS, K),
+        ),
+        *(
+            _row(
+                f"HSIC, n={n}",
+                partial(dependence, n),
+                megabytes(hsic_bytes, n, hsic.COLUMNS),
+                quick=n == EXPLICIT,
+            )
+            for n in HSIC_ROWS
+        ),
     ]
 
 
-def _row(name: str, n: int, mode: str | None, quick: bool) -> Row:
-    return Row(name=name, group="memory", measured=partial(measured, n, mode), quick=quick, unit="MB")
+def _row(name: str, task: Task, predicted: Prediction, mode: str | None = None, quick: bool = False) -> Row:
+    return Row(
+        name=f"memory of {name}",
+        group=MEMORY_ROWS,
+        measured=partial(measured, task, mode),
+        quick=quick,
+        unit="MB",
+        predicted=predicted,
+    )
 
 
-def measured(n: int, mode: str | None, _budget: Budget) -> dict[str, list[float]]:
-    """Peak megabytes of each contestant beyond what it held before its fit."""
+def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[float]]:
+    """Peak megabytes of each contestant beyond what it held before its call."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "X.npy")
-        file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, COLUMNS))
-        rng = np.random.default_rng(0)
-        for start in range(0, n, TALL // 10):
-            part = file[start : start + TALL // 10]
-            part[:] = rng.standard_normal(part.shape)
-        file.flush()
-        del file, part
-        return {
-            name: [peak(PROGRAM.format(path=path, mode=mode, setup=setup))]
-            for name, setup in CONTESTANTS.items()
-        }
+        return {name: [peak(program, path, mode)] for name, program in task(path).items()}
 
 
-def peak(program: str) -> float:
-    """Megabytes of anonymous memory that the fit of this program added at its height."""
-    command = [sys.executable, "-P", "-c", program]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    ) as process:
-        if process.stdout is None or process.stdin is None or process.stdout.readline() != "ready\n":
-            raise RuntimeError("the contestant did not get as far as its fit")
-        before = highest = anonymous(process.pid)
-        process.stdin.write("\n")
-        while process.poll() is None:
-            highest = max(highest, anonymous(process.pid))
-            time.sleep(STEP)
-            if readable(process.stdout):
-                break
-        process.communicate("\n")
-    return max((highest - before) / 1e6, NOISE)
+# --- the formulas, in bytes ---------------------------------------------------------------------------------
 
 
-def readable(stream: object) -> bool:
-    return bool(select.select([stream], [], [], 0)[0])
+def covariance_bytes(d: int, threads: int) -> float:
+    """8 (8 d^2 + t (d^2 + 64 d)): 16 scatters by half, and for each of t threads a product and a panel."""
+    return 8 * (8 * d**2 + threads * (d**2 + 64 * d))
 
 
-def anonymous(pid: int) -> int:
-    """Bytes of the process's own pages (not those of mapped files) now in memory."""
-    with open(f"/proc/{pid}/status") as file:
-        for line in file:
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    return 0
+def lanczos_bytes(n: int, d: int, k: int) -> float:
+    """16 min(n, d) m, m = max(3 k + 16, 128): the basis and its images."""
+    return 16 * min(n, d) * max(3 * k + 16, 128)
+
+
+def kernel_pca_bytes(n: int, k: int) -> float:
+    """4 n (n + 192) + 16 n m, m = max(3 k + 16, 128): half the kernel matrix, the basis and its images."""
+    return 4 * n * (n + 192) + lanczos_bytes(n, n, k)
+
+
+def hsic_bytes(n: int, d: int) -> float:
+    """8 n (2 d + 64): both samples, and four sums a row from each of 16 parts of the pairs."""
+    return 8 * n * (2 * d + 64)
+
+
+# --- the tasks ----------------------------------------------------------------------------------------------
+
+SKLEARN = "import sklearn.decomposition as s\n"
+
+
+def tall(n: int, path: str) -> dict[str, str]:
+    """Noise, made in pieces."""
+    file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, COLUMNS))
+    rng = np.random.default_rng(0)
+    for start in range(0, n, CHUNK):
+        part = file[start : start + CHUNK]
+        part[:] = rng.standard_normal(part.shape)
+    file.flush()
+    return {
+        OURS: f"import prinax\ncall = prinax.PCA({K}).fit",
+        "prinax IncrementalPCA": f"import prinax\ncall = prinax.IncrementalPCA({K}).fit",
+        "scikit-learn covariance_eigh": SKLEARN + f"call = s.PCA({K}, svd_solver='covariance_eigh').fit",
+        "scikit-learn full": SKLEARN + f"call = s.PCA({K}, svd_solver='full').fit",
+        "scikit-learn IncrementalPCA": SKLEARN + f"call = s.IncrementalPCA({K}).fit",
+        "NumPy centre, X.T @ X, eigh": """
+def call(X):
+    centred = X - X.mean(axis=0)
+    return np.linalg.eigh(centred.T @ centred)
+""",
+    }
+
+
+def wide(path: str) -> dict[str, str]:
+    np.save(path, samples.decaying(*WIDE))
+    theirs = SKLEARN + f"call = s.PCA({K}, svd_solver='{{}}', random_state=0).fit"
+    return {
+        OURS: f"import prinax\ncall = prinax.PCA({K}, svd_solver='lanczos').fit",
+        "scikit-learn arpack": theirs.format("arpack"),
+        "scikit-learn randomized": theirs.format("randomized"),
+    }
+
+
+def kernel_pca(path: str) -> dict[str, str]:
+    X = samples.decaying(KERNEL_ROWS, kernel.D)
+    np.save(path, X)
+    options = f"{K}, kernel='rbf', gamma={kernel.near_median(X)}"
+    theirs = f"call = s.KernelPCA({options}, eigen_solver='arpack', random_state=0).fit"
+    return {
+        OURS: f"import prinax\ncall = prinax.KernelPCA({options}).fit",
+        "scikit-learn arpack": SKLEARN + theirs,
+    }
+
+
+def dependence(n: int, path: str) -> dict[str, str]:
+    """The samples side by side; those whose n x n products take long are left out."""
+    np.save(path, np.hstack(hsic.pair(n)))
+    pair = f"""
+import sys
+import prinax
+sys.path.append({str(Path(__file__).parents[1])!r})
+from rows.hsic import GAMMA, gaussian, numpy_hsic
+def call(XY):
+    X, Y = XY[:, :{hsic.COLUMNS}], XY[:, {hsic.COLUMNS}:]
+"""
+    programs = {
+        OURS: pair + "    return prinax.hsic(X, Y, gamma_x=GAMMA, gamma_y=GAMMA)",
+        "NumPy, one side centred": pair + "    return numpy_hsic(gaussian(X), gaussian(Y))",
+        "NumPy K @ H @ L @ H": pair
+        + "    H = np.eye(len(X)) - 1 / len(X)\n"
+        + "    return np.trace(gaussian(X) @ H @ gaussian(Y) @ H) / (len(X) - 1) ** 2",
+    }
+    if n > EXPLICIT:
+        del programs["NumPy K @ H @ L @ H"]
+    return programs
