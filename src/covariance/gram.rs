@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::matrix::zeros;
 use crate::power::{exponent, power};
 use crate::simd::panel::Panel;
-use crate::simd::syrk::Tiles;
+use crate::simd::syrk::{Block, Tiles};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -84,15 +84,18 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
 /// Adds a product to the columns from `first` on, above the diagonal and below it.
 fn add_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
     let lines = first..first + columns.len() / n;
-    tiles.upper_touching(lines.clone(), |i, j, values| {
-        if lines.contains(&i) {
-            let below = &mut columns[(i - first) * n + j..][..values.len()];
-            below.iter_mut().zip(values).for_each(|(sum, v)| *sum += v);
+    tiles.touching(lines.clone(), |block| {
+        let Block { top, left, width, .. } = block;
+        for (i, values) in block.rows().filter(|(i, _)| lines.contains(i)) {
+            let from = i.max(left);
+            let below = &mut columns[(i - first) * n + from..];
+            below.iter_mut().zip(&values[from - left..]).for_each(|(sum, v)| *sum += v);
         }
-        let mirrored = j.max(first).max(i + 1)..lines.end.min(j + values.len());
-        if !mirrored.is_empty() {
-            let down = columns[(mirrored.start - first) * n + i..].iter_mut().step_by(n);
-            down.zip(&values[mirrored.start - j..mirrored.end - j]).for_each(|(sum, v)| *sum += v);
+        for j in left.max(first)..lines.end.min(left + width) {
+            let above = &mut columns[(j - first) * n..][..j];
+            if let Some(above) = above.get_mut(top..) {
+                above.iter_mut().zip(block.column(j)).for_each(|(sum, v)| *sum += v);
+            }
         }
     });
 }

@@ -112,27 +112,56 @@ impl Tiles {
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
-    pub fn upper(&self, piece: impl FnMut(usize, usize, &[f64])) {
-        self.upper_touching(0..self.cols, piece);
+    pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
+        self.touching(0..self.cols, |block| {
+            for (i, values) in block.rows() {
+                let from = i.max(block.left);
+                piece(i, from, &values[from - block.left..]);
+            }
+        });
     }
 
-    /// At least those pieces of [`upper`](Self::upper) with an entry whose row or column lies in `lines`.
-    pub fn upper_touching(&self, lines: Range<usize>, mut piece: impl FnMut(usize, usize, &[f64])) {
+    /// The blocks on and above the diagonal with an entry whose row or column lies in `lines`, and perhaps others.
+    pub fn touching(&self, lines: Range<usize>, mut visit: impl FnMut(Block)) {
         let Shape { lanes, rows, vectors, strip } = self.shape;
         let touches = |from: usize, to: usize| from < lines.end && lines.start < to;
         for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * vectors * lanes)) {
-            let line = if job.tall { lanes } else { vectors * lanes };
-            let first = job.b * strip + job.vector * lanes;
-            let last = self.cols.min(first + job.count * lanes);
-            let top = job.a * strip + job.row;
-            if !touches(first, last) && !touches(top, top + tile.len() / line) {
-                continue;
-            }
-            for (i, values) in (top..last).zip(tile.chunks_exact(line)) {
-                let from = i.max(first);
-                piece(i, from, &values[from - first..last - first]);
+            let stride = if job.tall { lanes } else { vectors * lanes };
+            let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
+            let right = self.cols.min(left + job.count * lanes);
+            let height = (tile.len() / stride).min(right - top);
+            if touches(left, right) || touches(top, top + height) {
+                visit(Block { top, left, height, width: right - left, values: tile, stride });
             }
         }
+    }
+}
+
+/// Entries of P'P: rows `top ..` against columns `left ..`. What lies below the diagonal does not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// The first row.
+    pub top: usize,
+    /// The first column.
+    pub left: usize,
+    /// Number of rows.
+    pub height: usize,
+    /// Number of columns.
+    pub width: usize,
+    values: &'a [f64],
+    stride: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The rows by their numbers.
+    pub fn rows(self) -> impl Iterator<Item = (usize, &'a [f64])> {
+        let rows = self.values.chunks_exact(self.stride).take(self.height);
+        (self.top..).zip(rows.map(move |row| &row[..self.width]))
+    }
+
+    /// The column j from above.
+    pub fn column(self, j: usize) -> impl Iterator<Item = f64> {
+        self.values[j - self.left..].iter().step_by(self.stride).take(self.height).copied()
     }
 }
 
