@@ -14,9 +14,10 @@ what one small call left. Less than 1 MB counts as 1 MB. The formulas give bytes
 buffers that need not be filled, and leave out the stacks of threads."""
 NEIGHBOUR_PREFACE = f"""\
 Another process multiplies matrices with one thread all the while, so that one CPU is never free; every
-contestant has 2 threads. Each call is timed by itself, in turns of at least ten calls and 20 ms, contestant
-after contestant; one that is slow beside the neighbour makes fewer. The promise: our p99 stays within
-{STRAY:g} medians. Where it does not, it is bold. A peer that strays little may be slow in every call."""
+contestant has 2 threads. Each call is timed by itself, in turns, contestant after contestant, after a pause
+in which the threads of the one before come to rest. A peer that is slow beside the neighbour makes fewer
+calls, and one that strays little may be slow in every call. The promise: our p99 stays within {STRAY:g}
+medians. Where it does not, it is bold."""
 THREADS_PREFACE = f"""\
 Rows in which our median with 2 threads is more than {APART - 1:.0%} above that with 1."""
 

@@ -6,16 +6,21 @@ from functools import partial
 
 import machine
 import samples
-from measure import NEIGHBOUR_ROWS, OURS, SETTLE, TURN_SAMPLES, TURN_SECONDS, Budget, Call, Row
+from measure import NEIGHBOUR_ROWS, OURS, Budget, Call, Row
 from neighbour import busy
 
 from rows import covariance, fit, transform
 
 THREADS = 2
-# Turns of a contestant: with ten calls each at least 200 samples, of which the p99 is the third largest.
-TURNS = 20
-# Seconds after which a contestant has no more turns: where threads wait for each other by spinning, calls may
-# take a hundred times as long as alone. The table says how many there were.
+# Together at least 200 samples, of which the p99 is the third largest.
+TURNS = 8
+TURN_CALLS = 25
+TURN_SECONDS = 50e-3
+# A turn begins with a pause in which the threads of the contestant before stop spinning. They share a CPU
+# with the neighbour, so it takes several times as long as where they are alone (`measure.SETTLE`).
+SETTLE = 0.2
+# Seconds of calls after which a contestant is not waited for: where threads wait for each other by spinning,
+# a call may take a hundred times as long as alone. The table says how many calls there were.
 PATIENCE = 3.0
 
 BY_HAND = ("NumPy (x - mean) @ W",)
@@ -65,19 +70,20 @@ def measured(prepare: Callable, peers: tuple[str, ...], _budget: Budget) -> dict
     with busy(), machine.threads(THREADS):
         for _ in range(TURNS):
             for name, taken in times.items():
-                if sum(taken) < PATIENCE:
-                    taken += turn(calls[name])
+                if (left := PATIENCE - sum(taken)) > 0:
+                    taken += turn(calls[name], left)
     return times
 
 
-def turn(call: Call) -> list[float]:
-    """Calls timed one by one, as a service waits for each; before them a pause and an untimed one."""
+def turn(call: Call, most: float) -> list[float]:
+    """Calls timed one by one, as a service waits for each, for `most` seconds; one untimed before them."""
     time.sleep(SETTLE)
     call()
     taken: list[float] = []
-    end = time.perf_counter() + TURN_SECONDS
-    while len(taken) < TURN_SAMPLES or time.perf_counter() < end:
+    spent = 0.0
+    while (len(taken) < TURN_CALLS or spent < TURN_SECONDS) and spent < most:
         start = time.perf_counter()
         call()
         taken.append(time.perf_counter() - start)
+        spent += taken[-1]
     return taken
