@@ -41,9 +41,10 @@ service: .venv/.prinax .venv/.demo .venv/.service .venv/.words
 
 test: tools
 	@$(RUN) --bar "testing the Rust core, without Python" cargo test
-	@for minor in $(OLDER); do \
+	@tests=; for minor in $(OLDER); do \
 	  $(RUN) "testing the estimator contract on scikit-learn $$minor" \
-	    .venv-sk$$minor/bin/python -P -m pytest -q -p no:cacheprovider $(wildcard tests/test_contract*.py) || exit 1; done
+	    .venv-sk$$minor/bin/python -P -m pytest -q -p no:cacheprovider $(wildcard tests/test_contract*.py) & \
+	  tests="$$tests $$!"; done; for test in $$tests; do wait $$test || exit 1; done
 	@best=$$($(PY) -c 'import prinax._core as core; print(core.simd_level())'); \
 	for level in scalar v3; do [ $$level = $$best ] && break; \
 	  PRINAX_SIMD=$$level $(RUN) "testing the numbers at the instruction level $$level" \
