@@ -72,7 +72,8 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
     let most = options.max_products.unwrap_or(usize::MAX).min(PRODUCTS_PER_DIM * dim + LEAST_PRODUCTS);
     while search.space.products() + search.space.pending() <= most {
         search.space.expand(team)?;
-        if let Some(found) = search.look(team)? {
+        let last = search.space.products() + search.space.pending() > most;
+        if let Some(found) = search.look(last, team)? {
             return Ok(Some(found));
         }
         if search.space.pending() == 0 {
@@ -105,11 +106,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// After an expansion: the answer, when it is there; else a restart, when the basis is full.
-    fn look(&mut self, team: &Team) -> Result<Option<Eigen>> {
+    /// After an expansion, the `last` or not: the answer, when it is there; else a restart, when the basis is full.
+    fn look(&mut self, last: bool, team: &Team) -> Result<Option<Eigen>> {
         let Goal { k, tol } = self.goal;
         let (size, full) = (self.space.size(), self.space.is_full());
-        if size < k || (self.space.products() < self.next_look && !full) {
+        if size < k || (self.space.products() < self.next_look && !full && !last) {
             return Ok(None);
         }
         let ritz = self.space.ritz(if full { restart_size(k, self.space.capacity()) } else { k }, team)?;
@@ -189,4 +190,31 @@ impl Search<'_> {
 /// Ritz vectors kept by a restart: all that are asked for and half of the room beyond them, whose convergence goes on.
 fn restart_size(k: usize, capacity: usize) -> usize {
     k + (capacity - k.min(capacity)) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Dense;
+    use super::*;
+
+    #[test]
+    fn a_budget_that_suffices_is_enough() {
+        // Whatever looks are left out on the way, the last product is followed by one.
+        let a = DMatrix::from_fn(300, 300, |i, j| if i == j { 0.9f64.powf(i as f64) } else { 0.0 });
+        let (operator, team) = (Dense::try_from(&a).unwrap(), Team::solo());
+        let (k, tol) = (10, 1e-10);
+        let mut space = Krylov::new(&operator, BLOCK, LEAST_CAPACITY, 0);
+        let mut sufficed = false;
+        for products in (BLOCK..LEAST_CAPACITY).step_by(BLOCK) {
+            space.expand(&team).unwrap();
+            if products >= k {
+                let ritz = space.ritz(k, &team).unwrap();
+                sufficed = space.true_residuals(&ritz).1.iter().all(|residual| *residual <= tol * ritz.values[0]);
+            }
+            let options = LanczosOptions { tol, seed: 0, max_products: Some(products) };
+            let found = lanczos(&operator, k, &options, &team).unwrap();
+            assert_eq!(found.is_some(), sufficed, "{products} products");
+        }
+        assert!(sufficed);
+    }
 }

@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// back may cost a wait of 5 ms beside a busy Python thread, and waking the pool 20 us.
 const SMALL: f64 = 2e6;
 
+/// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1 ms,
+/// of which a second thread, that has to wake and to find the data in another's cache, saves nothing for certain.
+const SHARED: f64 = 2e7;
+
 /// Operations below which one thread computes where it was called, with the lock released: some 50 ms, after which
 /// Ctrl-C is looked for anyway. A thread that was asleep finds its core asleep and its caches cold.
 const SHORT: f64 = 5e8;
@@ -40,7 +44,8 @@ pub(super) fn compute_watched<R: Send>(
         return Ok(result);
     }
     let threads = num_threads();
-    if threads == 1 && flops < SHORT {
+    let alone = if threads == 1 { SHORT } else { SHARED };
+    if flops < alone {
         let result = guard(|| py.detach(|| work(&Team::solo())))??;
         watch(py)?;
         return Ok(result);
