@@ -25,26 +25,35 @@ SETTLE = 0.05
 SHARED = 100e-6
 # A virtual machine may give memory that has lain free for two seconds back to its host, and then waits twenty
 # times as long for it as for its own. So before calls this long, which may need much of it, as much is taken,
-# touched and freed, for every contestant alike: else the first after a slow one would pay for it.
+# touched and freed unless that was done just now, for every contestant alike: else the first after a slow one
+# would pay for it.
 LONG = 5e-3
 MEMORY = 1 << 30
 PAGE = 4096
+FRESH = 0.7
 # Then comes one untimed call, whose caches were another's, and samples, up to so many and so long together.
 TURN_SAMPLES = 10
 TURN_SECONDS = 20e-3
+# A peer below so many times our time could be ahead or behind by noise alone: both of us get more turns.
+CLOSE = 2.0
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long each contestant is timed at each thread count, and how often at least and at most."""
+    """How long each contestant is timed at each thread count, how often at least and at most.
+
+    We, and who is close to us or faster, go on until so many turns, or that many seconds altogether.
+    """
 
     seconds: float
     least: int
     most: int
+    close_turns: int
+    close_seconds: float
 
 
-FULL = Budget(0.2, 3, 150)
-QUICK = Budget(0.1, 3, 100)
+FULL = Budget(0.2, 3, 150, 9, 3.0)
+QUICK = Budget(0.1, 3, 100, 3, 0.5)
 
 Call = Callable[[], object]
 
@@ -159,27 +168,29 @@ def _rounds(
     budget: Budget,
 ) -> None:
     spent = dict.fromkeys(pace, 0.0)
-    taken = dict.fromkeys(pace, 0)
-    while True:
-        short = [key for key in pace if taken[key] < budget.least or spent[key] < budget.seconds]
-        waiting = [key for key in short if taken[key] < budget.most]
-        if not waiting:
-            break
+    turns = dict.fromkeys(pace, 0)
+    taken = -math.inf  # when memory was last taken
+
+    def waits(key: tuple[int, str]) -> bool:
+        count, name = key
+        samples = outcomes[count][name].samples
+        if len(samples) < budget.least or (len(samples) < budget.most and spent[key] < budget.seconds):
+            return True
+        close = statistics.median(samples) <= CLOSE * outcomes[count][OURS].median
+        return close and turns[key] < budget.close_turns and spent[key] < budget.close_seconds
+
+    while waiting := [key for key in pace if waits(key)]:
         for count, name in waiting:
+            if pace[count, name] > SHARED:
+                time.sleep(SETTLE)
+            if pace[count, name] > LONG and time.perf_counter() - taken > FRESH:
+                np.empty(MEMORY, dtype=np.uint8)[::PAGE] = 1
+                taken = time.perf_counter()
             with machine.threads(count):
-                samples, seconds = _turn(calls[name], pace[count, name])
+                samples, seconds = turn(calls[name], pace[count, name])
             outcomes[count][name].samples.extend(samples)
-            taken[count, name] += len(samples)
+            turns[count, name] += 1
             spent[count, name] += seconds
-
-
-def _turn(call: Call, pace: float) -> tuple[list[float], float]:
-    """A turn among other contestants."""
-    if pace > SHARED:
-        time.sleep(SETTLE)
-    if pace > LONG:
-        np.empty(MEMORY, dtype=np.uint8)[::PAGE] = 1
-    return turn(call, pace)
 
 
 def turn(call: Call, pace: float) -> tuple[list[float], float]:
