@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -54,14 +53,15 @@ def test_a_peer_counts_only_when_as_accurate(measure):
     assert result.best_rival(1)[0] == "fast and nearly as right"
 
 
-def test_who_is_close_to_us_is_timed_longer(measure):
-    calls = {name: partial(time.sleep, s) for name, s in {"prinax": 2e-3, "close": 2e-3, "far": 3e-2}.items()}
+def test_who_is_close_to_us_is_timed_longer(measure, monkeypatch):
+    seconds = {"prinax": 1.0, "ahead": 0.5, "close": 1.9, "far": 2.1}
+    calls = {name: partial(float, value) for name, value in seconds.items()}
+    monkeypatch.setattr(measure, "turn", lambda call, pace: ([call()], call()))  # one sample a turn
     outcomes = {1: {name: measure.Outcome([]) for name in calls}}
     budget = measure.Budget(seconds=0.0, least=1, most=10, close_turns=4, close_seconds=10.0)
-    measure._rounds(calls, outcomes, dict.fromkeys(((1, name) for name in calls), 2e-3), budget)
-    taken = {name: len(outcome.samples) for name, outcome in outcomes[1].items()}
-    assert taken["far"] == 1
-    assert min(taken["prinax"], taken["close"]) > 4  # several samples a turn
+    measure._rounds(calls, outcomes, dict.fromkeys(((1, name) for name in calls), 1e-6), budget)
+    turns = {name: len(outcome.samples) for name, outcome in outcomes[1].items()}
+    assert turns == {"prinax": 4, "ahead": 4, "close": 4, "far": 1}
 
 
 @pytest.fixture
