@@ -19,9 +19,12 @@ FLOOR = {"float64": 1e-9, "float32": 1e-5}
 SAMPLE = 30e-6
 # A contestant slower than this runs once a thread count: its place in the table is clear.
 SLOW = 1.5
-# A turn begins with a pause in which the threads of the contestant before stop spinning (OpenBLAS's after
-# 25 ms); rows whose calls are too short to be shared among threads need none.
-SETTLE = 0.05
+# The threads of a contestant may spin for a while after its call (OpenBLAS's for a tenth of a second), on a
+# CPU that the next one needs. So a turn begins with pauses, until this process computed for less than a
+# tenth of one; rows whose calls are too short to be shared among threads need none.
+PAUSE = 20e-3
+AT_REST = 0.1 * PAUSE
+MOST_PAUSES = 50
 SHARED = 100e-6
 # A virtual machine may give memory that has lain free for two seconds back to its host, and then waits twenty
 # times as long for it as for its own. So before calls this long, which may need much of it, as much is taken,
@@ -145,6 +148,7 @@ def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limit
 
 def _first(call: Call, count: int, errors: Callable[[object], dict[str, float]]) -> tuple[Outcome, float]:
     """A warm-up whose result is checked, and about how long a call takes (infinity: never again)."""
+    settle()
     with machine.threads(count):
         try:
             result, seconds = _timed(call)
@@ -182,7 +186,7 @@ def _rounds(
     while waiting := [key for key in pace if waits(key)]:
         for count, name in waiting:
             if pace[count, name] > SHARED:
-                time.sleep(SETTLE)
+                settle()
             if pace[count, name] > LONG and time.perf_counter() - taken > FRESH:
                 np.empty(MEMORY, dtype=np.uint8)[::PAGE] = 1
                 taken = time.perf_counter()
@@ -191,6 +195,15 @@ def _rounds(
             outcomes[count][name].samples.extend(samples)
             turns[count, name] += 1
             spent[count, name] += seconds
+
+
+def settle() -> None:
+    """Waits until no thread of this process computes any more."""
+    for _ in range(MOST_PAUSES):
+        before = time.process_time()
+        time.sleep(PAUSE)
+        if time.process_time() - before < AT_REST:
+            return
 
 
 def turn(call: Call, pace: float) -> tuple[list[float], float]:

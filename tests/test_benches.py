@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +63,21 @@ def test_who_is_close_to_us_is_timed_longer(measure, monkeypatch):
     measure._rounds(calls, outcomes, dict.fromkeys(((1, name) for name in calls), 1e-6), budget)
     turns = {name: len(outcome.samples) for name, outcome in outcomes[1].items()}
     assert turns == {"prinax": 4, "ahead": 4, "close": 4, "far": 1}
+
+
+def test_a_turn_waits_for_threads_that_still_compute(measure):
+    stop = threading.Event()
+
+    def spin():
+        while not stop.is_set():
+            pass
+
+    spinner = threading.Thread(target=spin)
+    spinner.start()
+    threading.Timer(5 * measure.PAUSE, stop.set).start()
+    measure.settle()
+    assert stop.is_set()
+    spinner.join()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from functools import partial
 
 import machine
 import samples
-from measure import NEIGHBOUR_ROWS, OURS, Budget, Call, Row
+from measure import NEIGHBOUR_ROWS, OURS, Budget, Call, Row, settle
 from neighbour import busy
 
 from rows import covariance, fit, transform
@@ -16,9 +16,6 @@ THREADS = 2
 TURNS = 8
 TURN_CALLS = 25
 TURN_SECONDS = 50e-3
-# A turn begins with a pause in which the threads of the contestant before stop spinning. They share a CPU
-# with the neighbour, so it takes several times as long as where they are alone (`measure.SETTLE`).
-SETTLE = 0.2
 # Seconds of calls after which a contestant is not waited for: where threads wait for each other by spinning,
 # a call may take a hundred times as long as alone. The table says how many calls there were.
 PATIENCE = 3.0
@@ -77,7 +74,7 @@ def measured(prepare: Callable, peers: tuple[str, ...], _budget: Budget) -> dict
 
 def turn(call: Call, most: float) -> list[float]:
     """Calls timed one by one, as a service waits for each, for `most` seconds; one untimed before them."""
-    time.sleep(SETTLE)
+    settle()
     call()
     taken: list[float] = []
     spent = 0.0
