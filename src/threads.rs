@@ -9,41 +9,67 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::env;
 use std::num::NonZero;
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often a waiting caller looks for Ctrl-C: well under a human's patience, far above the cost of looking.
+/// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The size set by [`set_num_threads`]; 0 = not set.
 static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 
-/// The threads that share one computation, and the flag that ends it early.
+/// The threads that share one computation, and what ends it early.
 ///
 /// Work is always cut into the same pieces, and their results come back in the same order, so the number of threads
 /// never shows in a result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Team<'a> {
     threads: usize,
-    stop: Option<&'a AtomicBool>,
+    stop: Option<&'a dyn Stop>,
 }
 
-impl<'a> Team<'a> {
+/// Whether a computation is to end early.
+trait Stop: Sync {
+    fn stopped(&self) -> bool;
+}
+
+/// A flag that a waiting thread raises.
+impl Stop for AtomicBool {
+    fn stopped(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
+
+/// A look that the computing thread itself takes, every 50 ms.
+struct Look<F>(Mutex<(Instant, F)>);
+
+impl<F: FnMut() -> bool + Send> Stop for Look<F> {
+    fn stopped(&self) -> bool {
+        // Never waits: one thread alone computes, and looks.
+        let Ok(mut look) = self.0.try_lock() else { return false };
+        let (last, poll) = &mut *look;
+        if last.elapsed() < POLL {
+            return false;
+        }
+        let stopped = poll();
+        if !stopped {
+            *last = Instant::now();
+        }
+        stopped
+    }
+}
+
+impl Team<'_> {
     /// The calling thread alone, which nobody stops: for small work.
     #[must_use]
     pub fn solo() -> Self {
         Self { threads: 1, stop: None }
     }
 
-    /// `threads` threads of the pool the caller is in (see [`in_pool`]).
-    #[must_use]
-    pub fn new(threads: usize, stop: &'a AtomicBool) -> Self {
-        Self { threads, stop: Some(stop) }
-    }
-
-    /// The calling thread alone, stopped by the same flag.
+    /// The calling thread alone, stopped by whatever stops this team.
     #[must_use]
     pub fn alone(&self) -> Self {
         Self { threads: 1, ..*self }
@@ -58,10 +84,9 @@ impl<'a> Team<'a> {
     /// Called between pieces of work of a few milliseconds.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] once the caller has asked to stop.
+    /// [`Error::Interrupted`] once the `poll` of [`run`] has asked to stop.
     pub fn check(&self) -> Result<()> {
-        let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if stopped { Err(Error::Interrupted) } else { Ok(()) }
+        if self.stop.is_some_and(Stop::stopped) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// `job` of every item, results in the order of the items. Pieces should last at least some 10 us each.
@@ -95,21 +120,34 @@ fn from_environment(name: &str) -> Option<usize> {
     env::var(name).ok()?.split(',').next()?.trim().parse().ok().filter(|&n| n > 0)
 }
 
-/// Runs `work` in the pool of `threads` threads, where [`Team::map`] spreads over them, while the calling thread waits
-/// and calls `poll` every 50 ms. `poll` may set the flag that `work` reads. A panic in `work` is raised again here.
-pub fn in_pool<R: Send>(threads: usize, mut poll: impl FnMut(), work: impl FnOnce() -> R + Send) -> R {
-    let Some(pool) = pool(threads) else {
-        return work(); // no thread can be started: the calling thread does it all
-    };
+/// Runs `work` with a team of `threads` threads, and calls `poll` on the calling thread every 50 ms; once that says
+/// `true`, the team's next [`check`](Team::check) ends the work.
+///
+/// One thread is the calling one: its core is awake and its caches warm, and callers on several threads never wait for
+/// each other. More are those of a pool, while the calling thread waits. A panic in `work` is raised again here.
+pub fn run<R: Send>(threads: usize, poll: impl FnMut() -> bool + Send, work: impl FnOnce(&Team) -> R + Send) -> R {
+    let pool = if threads > 1 { pool(threads) } else { None };
+    match pool {
+        Some(pool) => share(pool, poll, work),
+        // Also where the system refuses to start threads.
+        None => work(&Team { threads: 1, stop: Some(&Look(Mutex::new((Instant::now(), poll)))) }),
+    }
+}
+
+/// Runs `work` in `pool`, where [`Team::map`] spreads over its threads.
+fn share<R: Send>(pool: &ThreadPool, mut poll: impl FnMut() -> bool, work: impl FnOnce(&Team) -> R + Send) -> R {
+    let stop = AtomicBool::new(false);
+    let team = Team { threads: pool.current_num_threads(), stop: Some(&stop) };
     let (send, receive) = sync_channel(1);
     let result = pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
-            let _ = send.send(work());
+            let _ = send.send(work(&team));
         });
         loop {
             match receive.recv_timeout(POLL) {
                 Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Timeout) => poll(),
+                Err(RecvTimeoutError::Timeout) if poll() => stop.store(true, Ordering::Relaxed),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return None, // `work` panicked: the scope raises it again
             }
         }
@@ -158,26 +196,41 @@ mod tests {
 
     #[test]
     fn results_come_in_order_for_any_team() {
-        let stop = AtomicBool::new(false);
         let squares: Vec<usize> = (0..100).map(|i| i * i).collect();
         for threads in [1, 2, 5] {
-            let got = in_pool(threads, || (), || Team::new(threads, &stop).map((0..100).collect(), |i: usize| i * i));
+            let got = run(threads, || false, |team| team.map((0..100).collect(), |i: usize| i * i));
             assert_eq!(got, squares);
         }
     }
 
     #[test]
-    fn the_flag_ends_the_work() {
-        let stop = AtomicBool::new(false);
-        let team = Team::new(2, &stop);
-        assert!(team.check().is_ok());
-        stop.store(true, Ordering::Relaxed);
-        assert_eq!(team.check(), Err(Error::Interrupted));
+    fn a_team_works_until_it_is_asked_to_stop() {
+        for threads in [1, 2] {
+            let mut polls = 0;
+            let poll = || {
+                polls += 1;
+                polls == 3
+            };
+            let endless = |team: &Team| -> Result<()> {
+                loop {
+                    team.check()?;
+                }
+            };
+            assert_eq!(run(threads, poll, endless), Err(Error::Interrupted));
+            assert_eq!(polls, 3, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn one_thread_is_the_calling_one() {
+        let caller = std::thread::current().id();
+        assert_eq!(run(1, || false, |_| std::thread::current().id()), caller);
+        assert_ne!(run(2, || false, |_| std::thread::current().id()), caller);
     }
 
     #[test]
     #[should_panic(expected = "seven")]
     fn a_panic_in_the_pool_reaches_the_caller() {
-        in_pool(2, || (), || panic!("seven"));
+        run(2, || false, |_| panic!("seven"));
     }
 }

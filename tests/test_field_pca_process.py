@@ -1,5 +1,6 @@
 """Reports from users of other libraries, retold: forks, frozen interpreters, Ctrl-C, threads, memory."""
 
+import os
 import signal
 import threading
 import time
@@ -74,10 +75,12 @@ LONG = {
 }
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("work", LONG.values(), ids=LONG.keys())
-def test_ctrl_c_ends_a_long_computation_and_leaves_the_library_usable(work):
+def test_ctrl_c_ends_a_long_computation_and_leaves_the_library_usable(work, threads):
     """rigetti/qcs-sdk-rust#283; Eventual-Inc/Daft#755; PyO3/pyo3#1301: a signal that waited for the end."""
     script = f"""
+    prinax.set_num_threads({threads})
     X = np.random.default_rng(0).standard_normal((50, 4))
     before = PCA(2).fit(X).components_
     print("started", flush=True)
@@ -100,6 +103,18 @@ def test_ctrl_c_ends_a_long_computation_and_leaves_the_library_usable(work):
 
 def windows(n, d):
     return as_strided(np.random.default_rng(0).standard_normal(n + d), (n, d), (8, 8))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="Linux lists the threads of a process")
+def test_one_thread_computes_on_the_one_that_called():
+    """So callers on several threads, with one each, never wait for each other."""
+    script = """
+    prinax.set_num_threads(1)
+    before = len(os.listdir("/proc/self/task"))
+    PCA(2, svd_solver="covariance_eigh").fit(windows(60000, 400))
+    print(len(os.listdir("/proc/self/task")) - before)
+    """
+    assert run(script) == "0"
 
 
 ROTATED = np.cos(np.add.outer(np.arange(900.0), np.arange(900.0)) ** 2)

@@ -187,9 +187,8 @@ impl WithSimd for Finish<'_> {
 mod tests {
     use super::super::testing::noise;
     use super::*;
-    use crate::threads::in_pool;
+    use crate::threads::run;
     use nalgebra::DMatrix;
-    use std::sync::atomic::AtomicBool;
 
     fn symmetric(n: usize) -> DMatrix<f64> {
         let entries = noise(n * n, n);
@@ -214,12 +213,9 @@ mod tests {
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
         let a = symmetric(1100);
-        let stop = AtomicBool::new(false);
         let solo = Tridiagonal::of((&a).try_into().unwrap(), 1.0, &Team::solo()).unwrap();
         for threads in [2, 3] {
-            let t =
-                in_pool(threads, || (), || Tridiagonal::of((&a).try_into().unwrap(), 1.0, &Team::new(threads, &stop)))
-                    .unwrap();
+            let t = run(threads, || false, |team| Tridiagonal::of((&a).try_into().unwrap(), 1.0, team)).unwrap();
             assert!(t.diagonal == solo.diagonal && t.off_diagonal == solo.off_diagonal);
             assert!(*t.reflectors.rows == *solo.reflectors.rows);
         }

@@ -10,10 +10,11 @@ use crate::support::symmetric::{diagonal, families, gram, symmetric, tridiagonal
 use nalgebra::DMatrix;
 use prinax::linalg::{Eigen, eigenvalues, eigh, eigh_leading};
 use prinax::simd::{Level, level};
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, Team};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Accepted residual and loss of orthogonality, in units of d eps; a few d eps is usual.
 const ROUNDINGS: f64 = 50.0;
@@ -278,16 +279,14 @@ fn only_the_lower_triangle_counts() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let mut random = Random(10);
-    let stop = AtomicBool::new(false);
     for d in [40, 255, 256, 300, 541] {
         let a = symmetric(&random.normals(d, d));
         let solo = check("noise", &a);
         let few = eigh_leading(&a, 9, &Team::solo()).unwrap();
         for threads in [2, 3] {
-            let team = Team::new(threads, &stop);
-            let shared = in_pool(threads, || (), || eigh(&a, &team)).unwrap();
+            let shared = run(threads, || false, |team| eigh(&a, team)).unwrap();
             assert!(shared.values == solo.values && shared.vectors == solo.vectors, "d = {d}, {threads} threads");
-            let shared = in_pool(threads, || (), || eigh_leading(&a, 9, &team)).unwrap();
+            let shared = run(threads, || false, |team| eigh_leading(&a, 9, team)).unwrap();
             assert!(shared.values == few.values && shared.vectors == few.vectors, "d = {d}, {threads} threads");
         }
     }
@@ -295,9 +294,16 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn the_caller_can_stop_it() {
-    let stop = AtomicBool::new(true);
     for d in [3, 100, 300] {
-        assert_eq!(eigh(&DMatrix::identity(d, d), &Team::new(1, &stop)).unwrap_err(), Error::Interrupted);
+        let got = run(
+            1,
+            || true,
+            |team| {
+                sleep(Duration::from_millis(60)); // the team looks every 50
+                eigh(&DMatrix::identity(d, d), team)
+            },
+        );
+        assert_eq!(got.unwrap_err(), Error::Interrupted);
     }
 }
 

@@ -6,9 +6,8 @@ use crate::support::{Double, Random};
 use nalgebra::DMatrix;
 use prinax::covariance::gram;
 use prinax::simd::{Centered, Lane};
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::sync::atomic::AtomicBool;
 
 /// Column means, near enough: the products are of the rows about these, whatever they are.
 fn means<T: Lane>(x: MatrixView<T>) -> Vec<f64> {
@@ -64,7 +63,6 @@ fn every_shape_and_offset_is_right() {
 
 #[test]
 fn layouts_and_threads_give_the_same_bits() {
-    let stop = AtomicBool::new(false);
     for (rows, cols) in [(60, 5000), (300, 700)] {
         let data: Vec<f32> = Random(1).matrix(rows, cols, 3.0);
         let mut columns = vec![0.0; rows * cols];
@@ -75,8 +73,8 @@ fn layouts_and_threads_give_the_same_bits() {
         let columns = MatrixView::with_strides(&columns, (rows, cols), (1, rows)).unwrap();
         for threads in [1, 2, 5] {
             for x in [x, columns] {
-                let work = || gram(&Centered::new(x, &mean, None), &Team::new(threads, &stop)).unwrap();
-                assert_eq!(in_pool(threads, || (), work), expected);
+                let work = |team: &Team| gram(&Centered::new(x, &mean, None), team).unwrap();
+                assert_eq!(run(threads, || false, work), expected);
             }
         }
     }

@@ -7,9 +7,8 @@ use prinax::bands::UpperBands;
 use prinax::kernel::{Kernel, KernelMeans, Rate, half_layout, kernel_half, kernel_matrix_wide};
 use prinax::linalg::{Dense, Operator};
 use prinax::simd::Lane;
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::sync::atomic::AtomicBool;
 
 /// Small, more than one square, several bands of several pieces.
 const SIZES: [usize; 5] = [1, 23, 150, 333, 1300];
@@ -54,19 +53,17 @@ fn threads_do_not_show() {
     let n = 1300;
     let x = numbers(n * 2, 3);
     let x = MatrixView::new(&x, n, 2).unwrap();
-    let stop = AtomicBool::new(false);
     let result = |threads| {
-        in_pool(
+        run(
             threads,
-            || (),
-            || {
-                let team = Team::new(threads, &stop);
+            || false,
+            |team| {
                 let mut entries = vec![0.0; half_layout(n).len()];
                 let kernel = Kernel::Laplacian { gamma: Rate::new(1.5).unwrap() };
-                let means = kernel_half(x, &kernel, &mut entries, &team).unwrap();
+                let means = kernel_half(x, &kernel, &mut entries, team).unwrap();
                 let half = UpperBands::new(&entries, half_layout(n)).unwrap();
                 let (q, mut z) = (numbers(4 * n, 1), vec![0.0; 4 * n]);
-                half.apply(&q, &mut z, &team).unwrap();
+                half.apply(&q, &mut z, team).unwrap();
                 (means, z)
             },
         )

@@ -6,9 +6,8 @@ use crate::support::dependence::{LINEAR, RBF, X, Y, biased, column, kernels, mat
 use nalgebra::DMatrix;
 use prinax::hsic::{Estimator, Permutations, Sample, cka, gamma_test, hsic, permutation_test};
 use prinax::kernel::{Gamma, Kernel};
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::sync::atomic::AtomicBool;
 
 #[rustfmt::skip]
 const A: [f64; 12] = [
@@ -149,7 +148,6 @@ fn a_constant_side_gives_zero() {
 #[test]
 fn threads_do_not_show() {
     let (x, y) = related(700, 3, 2);
-    let stop = AtomicBool::new(false);
     for kernel in [LINEAR, RBF, Kernel::Delta] {
         let (x, y) = (rows(&x, 3, RBF), rows(&y, 2, kernel));
         let all = |team: &Team| {
@@ -163,7 +161,7 @@ fn threads_do_not_show() {
         };
         let alone = all(&Team::solo());
         for threads in [2, 3] {
-            assert_eq!(alone, in_pool(threads, || (), || all(&Team::new(threads, &stop))));
+            assert_eq!(alone, run(threads, || false, all));
         }
     }
 }

@@ -7,9 +7,8 @@ use nalgebra::DMatrix;
 use prinax::kernel::{Gamma, Kernel, KernelMeans, Rate, center_kernel, kernel_diagonal, kernel_matrix};
 use prinax::matrix::zeros;
 use prinax::simd::Lane;
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::sync::atomic::AtomicBool;
 
 fn narrow<T: Lane>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&x| T::of(x)).collect()
@@ -115,12 +114,10 @@ fn threads_do_not_show() {
     let view = MatrixView::new(&x, n, d).unwrap();
     for kernel in all_kernels(0.5) {
         let alone = kernel_matrix(view, None, &kernel, &Team::solo()).unwrap();
-        let stop = AtomicBool::new(false);
         for threads in [2, 3] {
-            let team = Team::new(threads, &stop);
-            let shared = in_pool(threads, || (), || kernel_matrix(view, None, &kernel, &team));
+            let shared = run(threads, || false, |team| kernel_matrix(view, None, &kernel, team));
             assert_eq!(alone, shared.unwrap());
-            let cross = in_pool(threads, || (), || kernel_matrix(view, Some(view), &kernel, &team));
+            let cross = run(threads, || false, |team| kernel_matrix(view, Some(view), &kernel, team));
             let one = kernel_matrix(view, Some(view), &kernel, &Team::solo()).unwrap();
             assert_eq!(one, cross.unwrap());
         }
@@ -221,8 +218,7 @@ fn the_median_is_exact() {
             let right = naive_median(&x, d, l1).map_or(1.0, |m| if l1 { 1.0 / m } else { 0.5 / (m * m) });
             let got = asked.resolve(view, "X", &Team::solo()).unwrap().gamma().unwrap();
             assert!((got / right - 1.0).abs() < 1e-13, "{n} x {d}, l1 {l1}: {got} for {right}");
-            let stop = AtomicBool::new(false);
-            let shared = in_pool(2, || (), || asked.resolve(view, "X", &Team::new(2, &stop)));
+            let shared = run(2, || false, |team| asked.resolve(view, "X", team));
             assert_eq!(shared.unwrap().gamma(), Some(got));
         }
     }
@@ -273,9 +269,8 @@ fn centring_is_h_k_h() {
         means.center_rows(&mut ours_new, &team).unwrap();
         assert!((0..5 * n).all(|at| (ours_new[at] - rows[(at / n, at % n)]).abs() < 1e-14));
 
-        let stop = AtomicBool::new(false);
         let mut shared = k.clone();
-        in_pool(2, || (), || center_kernel(&mut shared, n, &Team::new(2, &stop))).unwrap();
+        run(2, || false, |team| center_kernel(&mut shared, n, team)).unwrap();
         assert_eq!(shared, ours);
     }
 }

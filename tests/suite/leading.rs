@@ -10,8 +10,7 @@ use prinax::linalg::{
 };
 use prinax::matrix::{Element, MatrixView};
 use prinax::simd::Centered;
-use prinax::threads::{Team, in_pool};
-use std::sync::atomic::AtomicBool;
+use prinax::threads::{Team, run};
 
 fn options(tol: f64) -> LanczosOptions {
     LanczosOptions { tol, seed: 0, max_products: None }
@@ -237,7 +236,7 @@ fn single_precision_data_reach_a_residual_of_one_millionth() {
 fn any_number_of_threads_gives_the_same_bits() {
     let (n, d) = (3000, 120);
     let x = data(n, d);
-    let (mean, stop) = (vec![0.1; d], AtomicBool::new(false));
+    let mean = vec![0.1; d];
     for view in [MatrixView::new(&x, n, d).unwrap(), MatrixView::new(&x, d, n).unwrap().transpose()] {
         let rows = Centered::new(view, &mean, None);
         let right = centred(&view, &mean, &vec![1.0; d]);
@@ -248,7 +247,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let solve = |team: &Team| lanczos(operator, 3, &options(1e-9), team).unwrap().unwrap();
             let alone = solve(&Team::solo());
             for threads in [2, 5] {
-                let together = in_pool(threads, || (), || solve(&Team::new(threads, &stop)));
+                let together = run(threads, || false, solve);
                 assert_eq!(together.vectors, alone.vectors);
                 assert_eq!(together.values, alone.values);
             }

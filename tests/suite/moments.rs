@@ -6,9 +6,10 @@
 use crate::support::Random;
 use crate::support::moments::{assert_right, errors, of, reference, refusal, scatter, weighted};
 use prinax::covariance::{Moments, MomentsOptions};
-use prinax::threads::in_pool;
+use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::Duration;
 
 #[test]
 fn every_shape_and_offset_is_right() {
@@ -101,14 +102,13 @@ fn layouts_give_the_same_bits() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let stop = AtomicBool::new(false);
     for (rows, cols) in [(30_000, 40), (2000, 200), (900, 300)] {
         let data: Vec<f32> = Random(2).matrix(rows, cols, 5.0);
         let x = MatrixView::new(&data, rows, cols).unwrap();
         let expected = Moments::of(x, &MomentsOptions::default(), &Team::solo()).unwrap();
         for threads in [1, 2, 5] {
-            let work = || Moments::of(x, &MomentsOptions::default(), &Team::new(threads, &stop)).unwrap();
-            assert_eq!(in_pool(threads, || (), work), expected, "{rows} x {cols}, {threads} threads");
+            let work = |team: &Team| Moments::of(x, &MomentsOptions::default(), team).unwrap();
+            assert_eq!(run(threads, || false, work), expected, "{rows} x {cols}, {threads} threads");
         }
     }
 }
@@ -224,10 +224,16 @@ fn moments_about_zero() {
 }
 
 #[test]
-fn a_raised_flag_ends_the_work() {
-    let stop = AtomicBool::new(true);
+fn the_caller_can_stop_it() {
     let data = vec![1.0; 1000];
     let x = MatrixView::new(&data, 100, 10).unwrap();
-    let got = Moments::of(x, &MomentsOptions::default(), &Team::new(1, &stop));
+    let got = run(
+        1,
+        || true,
+        |team| {
+            sleep(Duration::from_millis(60)); // the team looks every 50
+            Moments::of(x, &MomentsOptions::default(), team)
+        },
+    );
     assert_eq!(got, Err(Error::Interrupted));
 }
