@@ -4,19 +4,23 @@
 //! (process id, size), so a child makes its own and never touches its parent's.
 
 use crate::error::{Error, Result};
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use std::cell::Cell;
 use std::env;
 use std::num::NonZero;
 use std::ptr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread::available_parallelism;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How long a thread of a computation stays awake with nothing to do, before it sleeps: a scheduler may put a thread that
+/// was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
+const WAKEFUL: Duration = Duration::from_millis(10);
 
 /// The size set by [`set_num_threads`]; 0 = not set.
 static CHOSEN: AtomicUsize = AtomicUsize::new(0);
@@ -94,8 +98,37 @@ impl Team<'_> {
         if self.threads == 1 || items.len() <= 1 {
             return items.into_iter().map(job).collect();
         }
-        items.into_par_iter().with_max_len(1).map(job).collect()
+        let count = items.len();
+        let queue = Mutex::new(items.into_iter().enumerate());
+        let results = Mutex::new(Vec::with_capacity(count));
+        // This thread begins at the front, the others at the back: in maps over the same data each meets what its caches
+        // hold.
+        let take = |front: bool| if front { locked(&queue).next() } else { locked(&queue).next_back() };
+        let work = |front| {
+            while let Some((at, item)) = take(front) {
+                let result = job(item);
+                locked(&results).push((at, result));
+            }
+        };
+        rayon::scope(|scope| {
+            for _ in 1..self.threads.min(count) {
+                scope.spawn(|_| work(false));
+            }
+            work(true);
+            let since = Instant::now(); // awake: see WAKEFUL
+            while locked(&results).len() < count && since.elapsed() < WAKEFUL {
+                thread::yield_now();
+            }
+        });
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.sort_unstable_by_key(|&(at, _)| at);
+        results.into_iter().map(|(_, result)| result).collect()
     }
+}
+
+/// No lock is held while anything can panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the size of prinax's pool for this process; `None` returns to the environment's choice.
@@ -134,14 +167,14 @@ pub fn run<R: Send>(threads: usize, poll: impl FnMut() -> bool + Send, work: imp
     }
 }
 
-/// Runs `work` in `pool`, where [`Team::map`] spreads over its threads.
-fn share<R: Send>(pool: &ThreadPool, mut poll: impl FnMut() -> bool, work: impl FnOnce(&Team) -> R + Send) -> R {
+/// Runs `work` in the pool, where [`Team::map`] spreads over its threads.
+fn share<R: Send>(pool: &'static Pool, mut poll: impl FnMut() -> bool, work: impl FnOnce(&Team) -> R + Send) -> R {
     let stop = AtomicBool::new(false);
-    let team = Team { threads: pool.current_num_threads(), stop: Some(&stop) };
+    let team = Team { threads: pool.threads.current_num_threads(), stop: Some(&stop) };
     let (send, receive) = sync_channel(1);
-    let result = pool.in_place_scope(|scope| {
+    let result = pool.threads.in_place_scope(|scope| {
         scope.spawn(move |_| {
-            let _ = send.send(work(&team));
+            let _ = send.send(pool.attended(|| work(&team)));
         });
         loop {
             match receive.recv_timeout(POLL) {
@@ -162,20 +195,85 @@ fn share<R: Send>(pool: &ThreadPool, mut poll: impl FnMut() -> bool, work: impl 
 struct Entry {
     process: u32,
     threads: usize,
-    pool: ThreadPool,
+    pool: Pool,
     next: *const Entry,
+}
+
+/// Threads, and how many computations are at work in them.
+struct Pool {
+    threads: ThreadPool,
+    working: AtomicUsize,
+}
+
+thread_local! {
+    /// Whether this thread is at work, or keeps a vigil already.
+    static OCCUPIED: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Pool {
+    /// `work` on this thread of the pool, while the others stay awake.
+    fn attended<R>(&'static self, work: impl FnOnce() -> R) -> R {
+        let _at_work = AtWork::begin(self);
+        self.wake(self.threads.current_num_threads() - 1);
+        work()
+    }
+
+    /// Has `threads` of the others keep a vigil. Each wakes two more, so that many are awake soon.
+    fn wake(&'static self, threads: usize) {
+        let Some(more) = threads.checked_sub(1) else { return };
+        rayon::spawn(move || {
+            self.wake(more / 2);
+            self.wake(more - more / 2);
+            self.keep_vigil();
+        });
+    }
+
+    /// Does whatever there is to do in the pool, and does not fall asleep in between while a computation is at work.
+    fn keep_vigil(&self) {
+        if OCCUPIED.replace(true) {
+            return; // met while waiting at work, which must go on as soon as it can
+        }
+        let mut since = Instant::now();
+        while self.working.load(Ordering::Relaxed) > 0 && since.elapsed() < WAKEFUL {
+            match rayon::yield_now() {
+                Some(Yield::Executed) => since = Instant::now(),
+                _ => thread::yield_now(),
+            }
+        }
+        OCCUPIED.set(false);
+    }
+}
+
+/// One computation at work on this thread; counted off also where it panics.
+struct AtWork {
+    pool: &'static Pool,
+    occupied: bool,
+}
+
+impl AtWork {
+    fn begin(pool: &'static Pool) -> Self {
+        pool.working.fetch_add(1, Ordering::Relaxed);
+        Self { pool, occupied: OCCUPIED.replace(true) }
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.pool.working.fetch_sub(1, Ordering::Relaxed);
+        OCCUPIED.set(self.occupied);
+    }
 }
 
 /// The pool of this process with `threads` threads; `None` when the system refuses to start them.
 ///
 /// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever.
 #[allow(unsafe_code)]
-fn pool(threads: usize) -> Option<&'static ThreadPool> {
+fn pool(threads: usize) -> Option<&'static Pool> {
     static NEWEST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
     let process = std::process::id();
     let mut at = NEWEST.load(Ordering::Acquire).cast_const();
     let newest = at;
-    // SAFETY: entries are leaked and never changed after `store`, which published them with Release.
+    // SAFETY: entries are leaked and, atomics apart, never changed after `store`, which published them with Release.
     while let Some(entry) = unsafe { at.as_ref() } {
         if entry.process == process && entry.threads == threads {
             return Some(&entry.pool);
@@ -183,7 +281,8 @@ fn pool(threads: usize) -> Option<&'static ThreadPool> {
         at = entry.next;
     }
     let name = |i| format!("prinax-{i}");
-    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+    let started = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+    let pool = Pool { threads: started, working: AtomicUsize::new(0) };
     let entry: &'static mut Entry = Box::leak(Box::new(Entry { process, threads, pool, next: newest }));
     // Two threads at once: one entry drops out of the list, its pool still works for the caller that holds it.
     NEWEST.store(entry, Ordering::Release);
