@@ -12,9 +12,9 @@ use std::num::NonZero;
 /// back may cost a wait of 5 ms beside a busy Python thread, and waking the pool 20 us.
 const SMALL: f64 = 2e6;
 
-/// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1 ms,
+/// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1.5 ms,
 /// of which a second thread, that has to wake and to find the data in another's cache, saves nothing for certain.
-const SHARED: f64 = 2e7;
+const SHARED: f64 = 3.5e7;
 
 /// The one way into the core: `work` with a team fit for about `flops` operations, core errors as exceptions, panics as
 /// `InternalError`, and Ctrl-C looked for every 50 ms.
