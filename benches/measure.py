@@ -21,7 +21,8 @@ SAMPLE = 30e-6
 SLOW = 1.5
 # The threads of a contestant may spin for a while after its call (OpenBLAS's for a tenth of a second), on a
 # CPU that the next one needs. So a turn begins with pauses, until this process computed for less than a
-# tenth of one; rows whose calls are too short to be shared among threads need none.
+# tenth of one, or for a second, after which something else computes; rows whose calls are too short to be
+# shared among threads need none.
 PAUSE = 20e-3
 AT_REST = 0.1 * PAUSE
 MOST_PAUSES = 50
@@ -198,7 +199,7 @@ def _rounds(
 
 
 def settle() -> None:
-    """Waits until no thread of this process computes any more."""
+    """Waits until no thread of this process computes any more, a second at most."""
     for _ in range(MOST_PAUSES):
         before = time.process_time()
         time.sleep(PAUSE)

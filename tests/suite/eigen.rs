@@ -5,16 +5,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::support::Random;
 use crate::support::symmetric::{diagonal, families, gram, symmetric, tridiagonal, wilkinson};
+use crate::support::{Random, stopped};
 use nalgebra::DMatrix;
 use prinax::linalg::{Eigen, eigenvalues, eigh, eigh_leading};
 use prinax::simd::{Level, level};
 use prinax::threads::run;
 use prinax::{Error, Team};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// Accepted residual and loss of orthogonality, in units of d eps; a few d eps is usual.
 const ROUNDINGS: f64 = 50.0;
@@ -295,14 +293,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn the_caller_can_stop_it() {
     for d in [3, 100, 300] {
-        let got = run(
-            1,
-            || true,
-            |team| {
-                sleep(Duration::from_millis(60)); // the team looks every 50
-                eigh(&DMatrix::identity(d, d), team)
-            },
-        );
+        let got = stopped(|team| eigh(&DMatrix::identity(d, d), team));
         assert_eq!(got.unwrap_err(), Error::Interrupted);
     }
 }

@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::needless_for_each)]
 
-use crate::support::Random;
 use crate::support::moments::{assert_right, errors, of, reference, refusal, scatter, weighted};
+use crate::support::{Random, stopped};
 use prinax::covariance::{Moments, MomentsOptions};
 use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
-use std::thread::sleep;
-use std::time::Duration;
 
 #[test]
 fn every_shape_and_offset_is_right() {
@@ -227,13 +225,6 @@ fn moments_about_zero() {
 fn the_caller_can_stop_it() {
     let data = vec![1.0; 1000];
     let x = MatrixView::new(&data, 100, 10).unwrap();
-    let got = run(
-        1,
-        || true,
-        |team| {
-            sleep(Duration::from_millis(60)); // the team looks every 50
-            Moments::of(x, &MomentsOptions::default(), team)
-        },
-    );
+    let got = stopped(|team| Moments::of(x, &MomentsOptions::default(), team));
     assert_eq!(got, Err(Error::Interrupted));
 }

@@ -7,6 +7,18 @@ pub mod moments;
 pub mod symmetric;
 
 use prinax::simd::Lane;
+use prinax::threads::{Team, run};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// `work` by a team whose caller has asked it to stop before it began.
+pub fn stopped<R: Send>(work: impl FnOnce(&Team) -> R + Send) -> R {
+    let late = |team: &Team| {
+        sleep(Duration::from_millis(60)); // the team looks every 50
+        work(team)
+    };
+    run(1, || true, late)
+}
 
 /// An unevaluated sum of two numbers: about 32 digits.
 #[derive(Clone, Copy)]
