@@ -33,11 +33,72 @@ def test_import_brings_nothing_beyond_numpy():
 
 def test_use_brings_nothing_either():
     code = (
-        "import sys, numpy, prinax; X = numpy.eye(4); seen = set(sys.modules);"
-        "pca = prinax.PCA(2).fit(X.tolist()); pca.transform(X); repr(pca);"
-        "print('end', *(set(sys.modules) - seen))"
+        "import sys, numpy; X = numpy.eye(4); seen = set(sys.modules); from prinax import *;"
+        "pca = PCA(2).fit(X.tolist()); pca.transform(X); repr(pca);"
+        "print(*(set(sys.modules) - seen))"
     )
-    assert run_python(code) == ["end"]
+    assert {name.partition(".")[0] for name in run_python(code)} == {"prinax", "__future__"}
+
+
+# --- names are loaded when they are first asked for ---------------------------------------------------------
+
+LOADED = "print(*(name.partition('.')[2] for name in sys.modules if name.startswith('prinax.')))"
+
+
+@pytest.mark.parametrize(
+    ("use", "needed"),
+    [
+        ("import prinax", {"_core"}),
+        ("from prinax import FrozenTransform", {"_core", "_frames", "_frozen", "_npz", "_validation"}),
+        ("from prinax import eigh", {"_core", "_frames", "_linalg", "_parameters", "_validation"}),
+    ],
+)
+def test_a_name_brings_only_the_modules_that_it_needs(use, needed):
+    assert set(run_python(f"import sys; {use}; {LOADED}")) == needed
+
+
+def test_no_model_brings_another_that_it_does_not_use():
+    loaded = set(run_python(f"import sys, prinax; prinax.PCA; {LOADED}"))
+    assert "_pca" in loaded
+    assert loaded.isdisjoint({"_incremental_pca", "_kernel_pca", "_kernels", "_hsic", "_spca", "_whitening"})
+
+
+def test_names_show_before_anything_is_loaded():
+    assert run_python("import prinax; print(*dir(prinax))") == sorted(prinax.__all__)
+    assert not run_python("from prinax import *; import prinax; print(*set(prinax.__all__) - set(globals()))")
+    text = run_python("import pydoc, prinax; print(pydoc.plain(pydoc.render_doc(prinax)))")
+    assert {"PCA(n_components:", "KernelSPCA(n_components:", "hsic_test(X:"} <= set(text)
+
+
+def test_a_name_is_loaded_from_the_module_that_defines_it():
+    for name in set(prinax.__all__) - {"InternalError", "__version__"}:
+        value = prinax.__getattr__(name)
+        assert value is getattr(prinax, name)
+        assert value.__name__ == name
+        assert value.__module__ == f"prinax.{prinax._MODULE_OF[name]}"
+
+
+def test_threads_that_ask_first_at_once_get_the_same_class():
+    code = """
+import sys, threading, prinax
+sys.setswitchinterval(1e-6)
+start, found = threading.Barrier(8), []
+def ask(name):
+    start.wait()
+    found.append((name, getattr(prinax, name)))
+threads = [threading.Thread(target=ask, args=(name,)) for name in ["KernelSPCA", "PCA", "SPCA", "hsic"] * 2]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(found), all(value is getattr(prinax, name) for name, value in found))
+"""
+    assert run_python(code) == ["8", "True"]
+
+
+def test_a_name_that_is_not_there_is_refused():
+    with pytest.raises(AttributeError, match=r"module 'prinax' has no attribute 'PCAA'"):
+        prinax.PCAA  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'PCAA' from 'prinax'"):
+        from prinax import PCAA  # noqa: F401
 
 
 def test_not_fitted_without_scikit_learn():
