@@ -105,7 +105,7 @@ impl<T: Lane> Frozen<T> {
     }
 
     fn piece(&self, x: &[T], out: &mut [T]) {
-        let len = scratch_len(x.len() / self.d(), self.d());
+        let len = scratch_len::<T>(x.len() / self.d(), self.d());
         let mut scratch = SCRATCH.take();
         if scratch.len() < len {
             scratch.resize(len, 0.0);

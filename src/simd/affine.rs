@@ -9,21 +9,31 @@ use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
 
-/// Rows of a block of a batch: with 4 components 12 accumulators, which leaves registers for the loads on 16.
+/// Rows of a tile of a batch: with 4 components 12 accumulators, which leaves registers for the loads on 16.
 const ROWS: usize = 3;
 /// Components of a tile of a batch.
 const COMPONENTS: usize = 4;
 /// Components of a tile for one row: enough independent sums to hide the latency of an addition.
 const ALONE: usize = 10;
 
+/// Bytes of the rows centred at a time: with the components of a tile they stay in the first cache.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// Rows centred at a time, full tiles of them.
+fn block_rows<T>(d: usize) -> usize {
+    let rows = BLOCK_BYTES / (d * size_of::<T>()).max(1);
+    (rows / ROWS).max(1) * ROWS
+}
+
 /// Writes the scores of the rows in `range` to `out` (rows x k, row-major). `w` holds k rows of d.
 pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut [T]) {
     let (d, rows) = (x.cols(), range.len());
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() == k * rows);
-    let mut scratch = vec![T::zeroed(); ROWS.min(rows) * d];
+    let most = block_rows::<T>(d);
+    let mut scratch = vec![T::zeroed(); most.min(rows) * d];
     let mut start = range.start;
-    for out in out.chunks_mut((ROWS * k).max(1)) {
+    for out in out.chunks_mut((most * k).max(1)) {
         let block = out.len() / k;
         let lines = &mut scratch[..block * d];
         x.pack(start..start + block, lines);
@@ -37,15 +47,16 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
 pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() * d == k * lines.len());
-    for (lines, out) in lines.chunks((ROWS * d).max(1)).zip(out.chunks_mut((ROWS * k).max(1))) {
+    let most = block_rows::<T>(d);
+    for (lines, out) in lines.chunks((most * d).max(1)).zip(out.chunks_mut((most * k).max(1))) {
         run(Scores { lines, w, d, out });
     }
 }
 
 /// Scratch of [`project_prepared`], in elements.
 #[must_use]
-pub fn scratch_len(rows: usize, d: usize) -> usize {
-    ROWS.min(rows) * d
+pub fn scratch_len<T>(rows: usize, d: usize) -> usize {
+    block_rows::<T>(d).min(rows) * d
 }
 
 /// [`project`] of rows that lie one after the other, with everything prepared: nothing is allocated. `x` is rows x d,
@@ -71,7 +82,8 @@ impl<T: Lane> WithSimd for Prepared<'_, T> {
         let d = parts.cols();
         let k = w.len().checked_div(d).unwrap_or(0);
         debug_assert!(out.len() * d == k * x.len());
-        for (x, out) in x.chunks((ROWS * d).max(1)).zip(out.chunks_mut((ROWS * k).max(1))) {
+        let most = block_rows::<T>(d);
+        for (x, out) in x.chunks((most * d).max(1)).zip(out.chunks_mut((most * k).max(1))) {
             let lines = &mut scratch[..x.len()];
             lines.copy_from_slice(x);
             parts.shift(simd, lines);
@@ -98,26 +110,34 @@ impl<T: Lane> WithSimd for Scores<'_, T> {
             out.fill(T::zeroed());
             return;
         }
-        match lines.len() / d {
-            3 => tiles::<T, S, 3, COMPONENTS>(simd, lines, w, d, out),
-            2 => tiles::<T, S, 2, COMPONENTS>(simd, lines, w, d, out),
-            _ => tiles::<T, S, 1, ALONE>(simd, lines, w, d, out),
+        let k = w.len() / d;
+        let full = lines.len() / (ROWS * d) * ROWS;
+        let ((tall, rest), (tall_out, out)) = (lines.split_at(full * d), out.split_at_mut(full * k));
+        tiles::<T, S, ROWS, COMPONENTS>(simd, tall, w, d, tall_out);
+        match rest.len() / d {
+            0 => {}
+            1 => tiles::<T, S, 1, ALONE>(simd, rest, w, d, out),
+            _ => tiles::<T, S, 2, COMPONENTS>(simd, rest, w, d, out),
         }
     }
 }
 
-/// All components, `B` at a time, then one at a time.
+/// All lines, `R` at a time, by all components, `B` at a time, then one at a time.
 #[inline(always)]
 fn tiles<T: Lane, S: Simd, const R: usize, const B: usize>(simd: S, lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     let k = w.len() / d;
     let mut blocks = w.chunks_exact(B * d);
     let mut c = 0;
     for block in &mut blocks {
-        tile::<T, S, R, B>(simd, lines, block, d, &mut out[c..], k);
+        for (lines, out) in lines.chunks_exact(R * d).zip(out.chunks_exact_mut(R * k)) {
+            tile::<T, S, R, B>(simd, lines, block, d, &mut out[c..], k);
+        }
         c += B;
     }
     for line in blocks.remainder().chunks_exact(d) {
-        tile::<T, S, R, 1>(simd, lines, line, d, &mut out[c..], k);
+        for (lines, out) in lines.chunks_exact(R * d).zip(out.chunks_exact_mut(R * k)) {
+            tile::<T, S, R, 1>(simd, lines, line, d, &mut out[c..], k);
+        }
         c += 1;
     }
 }
@@ -146,12 +166,15 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize>(
             }
         }
     }
-    let tail = full * T::lanes::<S>();
-    if tail < d {
+    if full * T::lanes::<S>() < d {
+        let mut ends = [T::splat(simd, T::zeroed()); R];
+        for r in 0..R {
+            ends[r] = T::rest(simd, rows[r]);
+        }
         for b in 0..B {
-            let v = T::partial(simd, &components[b][tail..]);
+            let v = T::last(simd, components[b]);
             for r in 0..R {
-                sums[r][b] = T::fma(simd, T::partial(simd, &rows[r][tail..]), v, sums[r][b]);
+                sums[r][b] = T::fma(simd, ends[r], v, sums[r][b]);
             }
         }
     }
@@ -188,6 +211,23 @@ mod tests {
                     let (x, w) = (&lines[i / k * d..][..d], &w[i % k * d..][..d]);
                     let right: f64 = x.iter().zip(w).map(|(x, w)| x * w).sum();
                     assert!((got - right).abs() <= d as f64 * f64::EPSILON, "{level:?} {rows} {d} {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn elements_loaded_twice_count_once() {
+        // Infinity times the 0 of an element that was counted would be NaN.
+        for d in 1..40 {
+            let w = vec![1.0; d];
+            for place in 0..d {
+                let mut line = vec![1.0; d];
+                line[place] = f64::INFINITY;
+                for level in Level::available() {
+                    let mut out = [0.0];
+                    run_at(level, Scores { lines: &line, w: &w, d, out: &mut out }).unwrap();
+                    assert_eq!(out, [f64::INFINITY], "{place} of {d} at {level:?}");
                 }
             }
         }

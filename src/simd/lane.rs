@@ -12,6 +12,9 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
     /// A full vector of this type.
     type V<S: Simd>: Pod + Send + Sync;
 
+    /// The numbers of the lanes of the widest vector.
+    const PLACES: [Self; 16];
+
     /// Every lane `x`.
     fn splat<S: Simd>(simd: S, x: Self) -> Self::V<S>;
     /// a b + c, fused where the instruction set can.
@@ -47,6 +50,28 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
     /// total += x, widened to `f64`; `total` holds as many elements as `x`.
     fn flush<S: Simd>(simd: S, x: &[Self::V<S>], total: &mut [f64]);
 
+    /// The last elements of x as a vector: as many as it has lanes, or all with zeros after them.
+    ///
+    /// Loading them whole, some for the second time, is several times faster than loading [`partial`](Self::partial) vectors.
+    #[inline(always)]
+    fn last<S: Simd>(simd: S, x: &[Self]) -> Self::V<S> {
+        let lanes = Self::lanes::<S>();
+        if x.len() < lanes { Self::partial(simd, x) } else { Self::vectors::<S>(&x[x.len() - lanes..]).0[0] }
+    }
+
+    /// [`last`](Self::last) with 0 for the elements that full vectors from the start have covered: the factor that makes a
+    /// product of ends count the rest alone.
+    #[inline(always)]
+    fn rest<S: Simd>(simd: S, x: &[Self]) -> Self::V<S> {
+        let lanes = Self::lanes::<S>();
+        if x.len() < lanes {
+            return Self::partial(simd, x);
+        }
+        let covered = Self::splat(simd, Self::of((lanes - x.len() % lanes) as f64));
+        let places = Self::vectors::<S>(&Self::PLACES).0[0];
+        Self::if_less(simd, places, covered, Self::splat(simd, Self::zeroed()), Self::last(simd, x))
+    }
+
     /// Elements in a vector.
     #[inline(always)]
     #[must_use]
@@ -61,6 +86,8 @@ macro_rules! lane {
      $store:ident, $flush:ident) => {
         impl Lane for $t {
             type V<S: Simd> = S::$v;
+
+            const PLACES: [Self; 16] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
 
             #[inline(always)]
             fn splat<S: Simd>(simd: S, x: Self) -> S::$v {

@@ -160,12 +160,15 @@ fn dot_tile<T: Lane, S: Simd, const R: usize, const B: usize>(
             }
         }
     }
-    let tail = full * T::lanes::<S>();
-    if tail < len {
+    if full * T::lanes::<S>() < len {
+        let mut ends = [T::splat(simd, T::zeroed()); R];
+        for r in 0..R {
+            ends[r] = T::rest(simd, rows[r]);
+        }
         for b in 0..B {
-            let q = T::partial(simd, &block[b][tail..]);
+            let q = T::last(simd, block[b]);
             for r in 0..R {
-                sums[r][b] = T::fma(simd, T::partial(simd, &rows[r][tail..]), q, sums[r][b]);
+                sums[r][b] = T::fma(simd, ends[r], q, sums[r][b]);
             }
         }
     }
