@@ -42,7 +42,11 @@ pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
     Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
 }
 
-/// Exponent of the power of two above all entries of these rows.
+/// Entries whose exponents are this far from 0 need no unit: their squares, and those of the squares, stay normal numbers
+/// with room for what is 2^30 times as large or small.
+const MODERATE: [i32; 2] = [100, 16];
+
+/// Exponent of the power of two above all entries of these rows; 0 where they are moderate.
 fn unit_of<T: Lane>(rows: &Centered<T>, which: impl Iterator<Item = usize>) -> i32 {
     let mut row = vec![0.0; rows.cols()];
     let mut largest = 0f64;
@@ -54,7 +58,8 @@ fn unit_of<T: Lane>(rows: &Centered<T>, which: impl Iterator<Item = usize>) -> i
     let reach = rows.factor().map_or(0, |factors| exponent(factors.iter().fold(1.0, |most: f64, f| most.max(f.abs()))));
     let top = exponent(T::MAX) - 2;
     let range = (exponent(T::MIN_POSITIVE).max(reach - top), top);
-    if largest > 0.0 { exponent(largest).clamp(range.0, range.1) } else { 0 }
+    let unit = if largest > 0.0 { exponent(largest) } else { 0 };
+    if unit.abs() > MODERATE[usize::from(!T::DOUBLE)] { unit.clamp(range.0, range.1) } else { 0 }
 }
 
 /// The products in units of 4^unit.
@@ -69,32 +74,33 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
         product.add(columns.len(), &inner, pack, |_| ())?;
         Ok(product.tiles)
     });
-    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+    let whole = parts.into_iter().reduce(|whole, part| {
+        let (mut whole, part) = (whole?, part?);
+        whole.merge(&part);
+        Ok(whole)
+    });
+    let Some(tiles) = whole.transpose()? else { return Ok(Vec::new()) };
     let mut matrix = zeros(n.saturating_mul(n), "the Gram matrix")?;
     let width = n.div_ceil(SHARES).max(LEAST_SHARE);
     let shares = matrix.chunks_mut((width * n).max(1)).enumerate().map(|(at, share)| (at * width, share)).collect();
-    team.map(shares, |(first, share): (usize, &mut [f64])| {
-        for tiles in &parts {
-            add_columns(tiles, first, n, share);
-        }
-    });
+    team.map(shares, |(first, share): (usize, &mut [f64])| write_columns(&tiles, first, n, share));
     Ok(matrix)
 }
 
-/// Adds a product to the columns from `first` on, above the diagonal and below it.
-fn add_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
+/// Writes the columns from `first` on of a product, above the diagonal and below it.
+fn write_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
     let lines = first..first + columns.len() / n;
     tiles.touching(lines.clone(), |block| {
         let Block { top, left, width, .. } = block;
         for (i, values) in block.rows().filter(|(i, _)| lines.contains(i)) {
             let from = i.max(left);
-            let below = &mut columns[(i - first) * n + from..];
-            below.iter_mut().zip(&values[from - left..]).for_each(|(sum, v)| *sum += v);
+            let values = &values[from - left..];
+            columns[(i - first) * n + from..][..values.len()].copy_from_slice(values);
         }
         for j in left.max(first)..lines.end.min(left + width) {
             let above = &mut columns[(j - first) * n..][..j];
             if let Some(above) = above.get_mut(top..) {
-                above.iter_mut().zip(block.column(j)).for_each(|(sum, v)| *sum += v);
+                above.iter_mut().zip(block.column(j)).for_each(|(entry, v)| *entry = v);
             }
         }
     });

@@ -72,6 +72,7 @@ pub struct Panel<T> {
     pub(super) buffer: Aligned<T>,
     pub(super) sums: Vec<T>,
     gathered: Vec<T>,
+    mapped: Vec<T>,
 }
 
 impl<T: Lane> Panel<T> {
@@ -81,7 +82,7 @@ impl<T: Lane> Panel<T> {
         let strips = shape.strips(cols);
         let buffer = Aligned::zeros(strips * capacity * shape.strip);
         let sums = vec![T::zeroed(); strips * shape.strip];
-        Self { shape, cols, rows: 0, capacity, buffer, sums, gathered: Vec::new() }
+        Self { shape, cols, rows: 0, capacity, buffer, sums, gathered: Vec::new(), mapped: Vec::new() }
     }
 
     /// Sum over the rows of each packed column (each row times the root of its weight once more, where there are weights).
@@ -100,14 +101,19 @@ impl<T: Lane> Panel<T> {
     pub fn pack(&mut self, x: &MatrixView<T>, range: Range<usize>, shift: &Shift<T>, weights: Option<Weights<T>>) {
         debug_assert!(x.cols() == self.cols && range.len() <= self.capacity);
         let weights = weights.as_ref().map(|w| w.of(range.clone()));
+        self.contiguous(x, range, |panel, x| run(Pack { x, shift, weights, panel }));
+    }
+
+    /// Shows the rows in `range` to `work`, gathered first where they are not slices.
+    fn contiguous(&mut self, x: &MatrixView<T>, range: Range<usize>, work: impl FnOnce(&mut Self, MatrixView<T>)) {
         if x.has_contiguous_rows() {
-            return run(Pack { x: x.rows_in(range), shift, weights, panel: self });
+            return work(self, x.rows_in(range));
         }
         let mut gathered = std::mem::take(&mut self.gathered);
-        gathered.resize(range.len() * self.cols, T::zeroed());
+        gathered.resize(range.len() * x.cols(), T::zeroed());
         x.copy_rows(range.clone(), &mut gathered);
-        if let Ok(x) = MatrixView::new(&gathered, range.len(), self.cols) {
-            run(Pack { x, shift, weights, panel: self });
+        if let Ok(x) = MatrixView::new(&gathered, range.len(), x.cols()) {
+            work(self, x);
         }
         self.gathered = gathered;
     }
@@ -120,18 +126,17 @@ impl<T: Lane> Panel<T> {
         self.rows = range.len();
         let map = ColumnMap::of(rows, range.clone(), unit);
         let x = rows.raw().columns_in(range.clone());
-        let mut lines = std::mem::take(&mut self.gathered);
+        let mut lines = std::mem::take(&mut self.mapped);
         lines.resize(self.shape.strip * range.len(), T::zeroed());
         for s in 0..self.shape.strips(self.cols) {
             let samples = s * self.shape.strip..self.cols.min((s + 1) * self.shape.strip);
             let count = samples.len();
             let lines = &mut lines[..count * range.len()];
-            x.copy_rows(samples, lines);
-            run(Apply { map: &map, lines });
+            self.contiguous(&x, samples, |_, x| run(Apply { map: &map, x, lines }));
             let strip = &mut self.buffer[s * self.capacity * self.shape.strip..][..range.len() * self.shape.strip];
             transpose((lines, range.len()), (strip, self.shape.strip), (count, range.len()));
         }
-        self.gathered = lines;
+        self.mapped = lines;
     }
 }
 
@@ -155,9 +160,10 @@ impl<T: Lane> ColumnMap<T> {
     }
 }
 
-/// Maps row-major lines in place.
+/// Maps rows to row-major lines.
 struct Apply<'a, T> {
     map: &'a ColumnMap<T>,
+    x: MatrixView<'a, T>,
     lines: &'a mut [T],
 }
 
@@ -168,13 +174,15 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let ((high, high_tail), (low, low_tail)) = (T::vectors::<S>(&self.map.high), T::vectors::<S>(&self.map.low));
         let (factor, factor_tail) = T::vectors::<S>(&self.map.factor);
-        for line in self.lines.chunks_exact_mut(self.map.high.len().max(1)) {
+        for (i, line) in self.lines.chunks_exact_mut(self.map.high.len().max(1)).enumerate() {
+            let (row, row_tail) = T::vectors::<S>(self.x.row(i).unwrap_or_default());
             let (line, tail) = T::vectors_mut::<S>(line);
-            for (((x, &high), &low), &factor) in line.iter_mut().zip(high).zip(low).zip(factor) {
-                *x = T::vmul(simd, T::vsub(simd, T::vsub(simd, *x, high), low), factor);
+            for ((((y, &x), &high), &low), &factor) in line.iter_mut().zip(row).zip(high).zip(low).zip(factor) {
+                *y = T::vmul(simd, T::vsub(simd, T::vsub(simd, x, high), low), factor);
             }
-            for (((x, &high), &low), &factor) in tail.iter_mut().zip(high_tail).zip(low_tail).zip(factor_tail) {
-                *x = ((*x - high) - low) * factor;
+            let rest = tail.iter_mut().zip(row_tail).zip(high_tail).zip(low_tail).zip(factor_tail);
+            for ((((y, &x), &high), &low), &factor) in rest {
+                *y = ((x - high) - low) * factor;
             }
         }
     }

@@ -100,6 +100,12 @@ impl Tiles {
         self.sums.fill(0.0);
     }
 
+    /// Adds the sums of another product of as many columns.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!((self.cols, self.shape), (other.cols, other.shape));
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, v)| *sum += v);
+    }
+
     /// Adds P'P of each panel, in order. With more than one thread the tiles are shared out; the sums do not depend on how.
     pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
         let size = self.shape.rows * self.shape.vectors * self.shape.lanes;
@@ -126,10 +132,10 @@ impl Tiles {
         let Shape { lanes, rows, vectors, strip } = self.shape;
         let touches = |from: usize, to: usize| from < lines.end && lines.start < to;
         for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * vectors * lanes)) {
-            let stride = if job.tall { lanes } else { vectors * lanes };
+            let (stride, height) = if job.tall { (lanes, rows * vectors) } else { (vectors * lanes, rows) };
             let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
             let right = self.cols.min(left + job.count * lanes);
-            let height = (tile.len() / stride).min(right - top);
+            let height = height.min(right - top);
             if touches(left, right) || touches(top, top + height) {
                 visit(Block { top, left, height, width: right - left, values: tile, stride });
             }
