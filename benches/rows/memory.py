@@ -73,8 +73,8 @@ def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[fl
 
 
 def covariance_bytes(d: int, threads: int) -> float:
-    """8 (8 d^2 + t (d^2 + 64 d)): 16 scatters by half, and for each of t threads a product and a panel."""
-    return 8 * (8 * d**2 + threads * (d**2 + 64 * d))
+    """8 (5 d^2 / 2 + t (d^2 + 64 d)): 5 scatters by half, and for each of t threads a product and a panel."""
+    return 8 * (5 * d**2 / 2 + threads * (d**2 + 64 * d))
 
 
 def lanczos_bytes(n: int, d: int, k: int) -> float:

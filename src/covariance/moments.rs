@@ -19,6 +19,8 @@ use std::ops::Range;
 
 /// Most rows that share a pilot: bounds what the correction can lose to 1 + 8192/256.
 const CHUNK_ROWS: usize = 8192;
+/// Groups whose moments are held at once, at least, before they are merged: all of them would need four times the memory.
+const WAVE: usize = 4;
 /// Exponents up to which the product of two powers of two is a normal number.
 const PLAIN: i32 = 500;
 /// How [`Moments`] read their rows.
@@ -85,7 +87,11 @@ impl Moments {
         let weights = options.weights.map(|weights| RowWeights::new(weights, x)).transpose()?;
         let source = Source { x, weights: weights.as_ref(), centered: options.center };
         let inner = team_within(team, x.cols());
-        let parts = team.map(groups(x.rows(), x.cols()), |rows| Self::of_group(source, rows, &inner));
+        let mut parts = Vec::new();
+        for wave in groups(x.rows(), x.cols()).chunks(WAVE.next_multiple_of(team.threads())) {
+            parts.extend(team.map(wave.to_vec(), |rows| Self::of_group(source, rows, &inner)));
+            parts = vec![Self::merged(parts.into_iter())];
+        }
         Self::merged(parts.into_iter()).map_err(|error| match error {
             // Which chunk was met first must not decide between NaN and infinity.
             Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
