@@ -56,7 +56,7 @@ pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
 /// Scratch of [`project_prepared`], in elements.
 #[must_use]
 pub fn scratch_len<T>(rows: usize, d: usize) -> usize {
-    block_rows::<T>(d).min(rows) * d
+    if rows <= ROWS { rows * d } else { block_rows::<T>(d).min(rows) * d }
 }
 
 /// [`project`] of rows that lie one after the other, with everything prepared: nothing is allocated. `x` is rows x d,
@@ -110,33 +110,41 @@ impl<T: Lane> WithSimd for Scores<'_, T> {
             out.fill(T::zeroed());
             return;
         }
-        let k = w.len() / d;
-        let full = lines.len() / (ROWS * d) * ROWS;
-        let ((tall, rest), (tall_out, out)) = (lines.split_at(full * d), out.split_at_mut(full * k));
-        tiles::<T, S, ROWS, COMPONENTS>(simd, tall, w, d, tall_out);
-        match rest.len() / d {
+        let rows = lines.len() / d;
+        if rows >= ROWS {
+            tiles::<T, S, ROWS, COMPONENTS>(simd, (lines, rows / ROWS), w, d, out);
+        }
+        let (over, first) = (rows % ROWS, rows / ROWS * ROWS);
+        let (lines, out) = (&lines[first * d..], &mut out[first * (w.len() / d)..]);
+        match over {
             0 => {}
-            1 => tiles::<T, S, 1, ALONE>(simd, rest, w, d, out),
-            _ => tiles::<T, S, 2, COMPONENTS>(simd, rest, w, d, out),
+            1 => tiles::<T, S, 1, ALONE>(simd, (lines, 1), w, d, out),
+            _ => tiles::<T, S, 2, COMPONENTS>(simd, (lines, 1), w, d, out),
         }
     }
 }
 
-/// All lines, `R` at a time, by all components, `B` at a time, then one at a time.
+/// `groups` times `R` lines by all components, `B` at a time, then one at a time.
 #[inline(always)]
-fn tiles<T: Lane, S: Simd, const R: usize, const B: usize>(simd: S, lines: &[T], w: &[T], d: usize, out: &mut [T]) {
+fn tiles<T: Lane, S: Simd, const R: usize, const B: usize>(
+    simd: S,
+    (lines, groups): (&[T], usize),
+    w: &[T],
+    d: usize,
+    out: &mut [T],
+) {
     let k = w.len() / d;
     let mut blocks = w.chunks_exact(B * d);
     let mut c = 0;
     for block in &mut blocks {
-        for (lines, out) in lines.chunks_exact(R * d).zip(out.chunks_exact_mut(R * k)) {
-            tile::<T, S, R, B>(simd, lines, block, d, &mut out[c..], k);
+        for group in 0..groups {
+            tile::<T, S, R, B>(simd, &lines[group * R * d..], block, d, &mut out[group * R * k + c..], k);
         }
         c += B;
     }
     for line in blocks.remainder().chunks_exact(d) {
-        for (lines, out) in lines.chunks_exact(R * d).zip(out.chunks_exact_mut(R * k)) {
-            tile::<T, S, R, 1>(simd, lines, line, d, &mut out[c..], k);
+        for group in 0..groups {
+            tile::<T, S, R, 1>(simd, &lines[group * R * d..], line, d, &mut out[group * R * k + c..], k);
         }
         c += 1;
     }
