@@ -34,11 +34,11 @@ impl<'a, T: Lane> Parts<'a, T> {
     #[must_use]
     pub fn new(mean: &'a [f64], rest: &[f64], factor: &'a [f64]) -> Self {
         let high: Cow<[T]> = narrowed(mean);
-        let rest_at = |j: usize| rest.get(j).copied().unwrap_or(0.0);
-        let low = if T::DOUBLE && rest.is_empty() {
-            Vec::new()
-        } else {
-            mean.iter().zip(&*high).enumerate().map(|(j, (&m, &h))| T::of(m - h.into() + rest_at(j))).collect()
+        let left = mean.iter().zip(&*high).map(|(&m, &h)| m - h.into());
+        let low = match rest {
+            [] if T::DOUBLE => Vec::new(),
+            [] => left.map(T::of).collect(),
+            _ => left.zip(rest).map(|(left, rest)| T::of(left + rest)).collect(),
         };
         Self { high, low, factor: narrowed(factor) }
     }
