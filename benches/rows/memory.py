@@ -73,8 +73,9 @@ def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[fl
 
 
 def covariance_bytes(d: int, threads: int) -> float:
-    """8 (5 d^2 / 2 + t (d^2 + 64 d)): 5 scatters by half, and for each of t threads a product and a panel."""
-    return 8 * (5 * d**2 / 2 + threads * (d**2 + 64 * d))
+    """8 (w d^2 / 2 + t (d^2 + 64 d)): w scatters by half (5; t + 1 from 4 threads on, 16 at most), and for each of t threads a product and a panel."""
+    scatters = min(4 + -4 % threads + 1, 16)
+    return 8 * (scatters * d**2 / 2 + threads * (d**2 + 64 * d))
 
 
 def lanczos_bytes(n: int, d: int, k: int) -> float:
