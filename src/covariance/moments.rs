@@ -87,12 +87,10 @@ impl Moments {
         let weights = options.weights.map(|weights| RowWeights::new(weights, x)).transpose()?;
         let source = Source { x, weights: weights.as_ref(), centered: options.center };
         let inner = team_within(team, x.cols());
-        let mut parts = Vec::new();
-        for wave in groups(x.rows(), x.cols()).chunks(WAVE.next_multiple_of(team.threads())) {
-            parts.extend(team.map(wave.to_vec(), |rows| Self::of_group(source, rows, &inner)));
-            parts = vec![Self::merged(parts.into_iter())];
-        }
-        Self::merged(parts.into_iter()).map_err(|error| match error {
+        let groups = groups(x.rows(), x.cols());
+        let waves = groups.chunks(WAVE.next_multiple_of(team.threads()));
+        let parts = waves.flat_map(|wave| team.map(wave.to_vec(), |rows| Self::of_group(source, rows, &inner)));
+        Self::merged(parts).map_err(|error| match error {
             // Which chunk was met first must not decide between NaN and infinity.
             Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
             other => other,
