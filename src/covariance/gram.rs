@@ -42,8 +42,8 @@ pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
     Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
 }
 
-/// Entries whose exponents are this far from 0 need no unit: their squares, and those of the squares, stay normal numbers
-/// with room for what is 2^30 times as large or small.
+/// Entries whose exponents are this far from 0, in `f64` and in `f32`, need no unit: their squares stay normal numbers,
+/// with room for what is 2^30 times as large or small, and so do the squares of the sums, which are `f64`.
 const MODERATE: [i32; 2] = [100, 16];
 
 /// Exponent of the power of two above all entries of these rows; 0 where they are moderate.

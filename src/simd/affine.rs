@@ -4,6 +4,7 @@
 //! along d with one accumulator each, in the same order for any number of rows, so one row alone gives the same bits as
 //! that row of a batch.
 
+use super::lane_sums::lane_sums;
 use super::{Centered, Lane, Parts, run};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
@@ -31,7 +32,7 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() == k * rows);
     let most = block_rows::<T>(d);
-    let mut scratch = vec![T::zeroed(); most.min(rows) * d];
+    let mut scratch = vec![T::zeroed(); scratch_len::<T>(rows, d)];
     let mut start = range.start;
     for out in out.chunks_mut((most * k).max(1)) {
         let block = out.len() / k;
@@ -53,7 +54,7 @@ pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     }
 }
 
-/// Scratch of [`project_prepared`], in elements.
+/// Scratch in which a block of at most `rows` rows is centred, in elements.
 #[must_use]
 pub fn scratch_len<T>(rows: usize, d: usize) -> usize {
     if rows <= ROWS { rows * d } else { block_rows::<T>(d).min(rows) * d }
@@ -160,32 +161,9 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     out: &mut [T],
     k: usize,
 ) {
-    let full = d / T::lanes::<S>();
     let rows: [&[T]; R] = from_fn(|r| &x[r * d..][..d]);
     let components: [&[T]; B] = from_fn(|b| &w[b * d..][..d]);
-    let row_vectors = rows.map(|row| &T::vectors::<S>(row).0[..full]);
-    let component_vectors = components.map(|line| &T::vectors::<S>(line).0[..full]);
-    let mut sums = [[T::splat(simd, T::zeroed()); B]; R];
-    for i in 0..full {
-        for b in 0..B {
-            let v = component_vectors[b][i];
-            for r in 0..R {
-                sums[r][b] = T::fma(simd, row_vectors[r][i], v, sums[r][b]);
-            }
-        }
-    }
-    if full * T::lanes::<S>() < d {
-        let mut ends = [T::splat(simd, T::zeroed()); R];
-        for r in 0..R {
-            ends[r] = T::rest(simd, rows[r]);
-        }
-        for b in 0..B {
-            let v = T::last(simd, components[b]);
-            for r in 0..R {
-                sums[r][b] = T::fma(simd, ends[r], v, sums[r][b]);
-            }
-        }
-    }
+    let sums = lane_sums(simd, rows, components);
     for r in 0..R {
         for b in 0..B {
             out[r * k + b] = T::sum(simd, sums[r][b]);

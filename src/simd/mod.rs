@@ -8,6 +8,7 @@ mod aligned;
 pub mod centred_dots;
 mod exp;
 mod lane;
+mod lane_sums;
 mod level;
 mod pack;
 pub mod pairs;

@@ -5,6 +5,7 @@
 //! [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main memory once.
 
 use super::Lane;
+use super::lane_sums::lane_sums;
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -147,31 +148,7 @@ fn dot_tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     out: &mut [f64],
     width: usize,
 ) {
-    let len = rows[0].len();
-    let full = len / T::lanes::<S>();
-    let row_vectors = rows.map(|row| &T::vectors::<S>(row).0[..full]);
-    let block_vectors = block.map(|line| &T::vectors::<S>(line).0[..full]);
-    let mut sums = [[T::splat(simd, T::zeroed()); B]; R];
-    for i in 0..full {
-        for b in 0..B {
-            let q = block_vectors[b][i];
-            for r in 0..R {
-                sums[r][b] = T::fma(simd, row_vectors[r][i], q, sums[r][b]);
-            }
-        }
-    }
-    if full * T::lanes::<S>() < len {
-        let mut ends = [T::splat(simd, T::zeroed()); R];
-        for r in 0..R {
-            ends[r] = T::rest(simd, rows[r]);
-        }
-        for b in 0..B {
-            let q = T::last(simd, block[b]);
-            for r in 0..R {
-                sums[r][b] = T::fma(simd, ends[r], q, sums[r][b]);
-            }
-        }
-    }
+    let sums = lane_sums(simd, rows, block);
     for r in 0..R {
         for b in 0..B {
             let sum: f64 = T::sum(simd, sums[r][b]).into();

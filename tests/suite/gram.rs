@@ -84,15 +84,20 @@ fn layouts_and_threads_give_the_same_bits() {
 fn scaling_by_a_power_of_two_changes_no_bit() {
     let data: Vec<f64> = Random(2).matrix(20, 90, 2.0);
     let mean = means(MatrixView::new(&data, 20, 90).unwrap());
-    let expected = gram(&Centered::new(MatrixView::new(&data, 20, 90).unwrap(), &mean, None), &Team::solo()).unwrap();
-    for power in [-900, -200, 200, 900] {
+    let scaled = |power: i32| {
         let unit = 2f64.powi(power);
         let data: Vec<f64> = data.iter().map(|x| x * unit).collect();
         let mean: Vec<f64> = mean.iter().map(|m| m * unit).collect();
-        let got = gram(&Centered::new(MatrixView::new(&data, 20, 90).unwrap(), &mean, None), &Team::solo()).unwrap();
-        let between = 2f64.powi(got.exponent - expected.exponent - 2 * power);
-        assert_eq!(got.matrix * between, expected.matrix);
+        gram(&Centered::new(MatrixView::new(&data, 20, 90).unwrap(), &mean, None), &Team::solo()).unwrap()
+    };
+    let (moderate, small) = (scaled(0), scaled(-900));
+    for power in [-200, 200, 900] {
+        let got = scaled(power);
+        assert_eq!((got.matrix, got.exponent), (small.matrix.clone(), small.exponent + 2 * (power + 900)));
     }
+    // Moderate data have no unit, and the same bits.
+    assert_eq!(moderate.exponent, 0);
+    assert_eq!(&small.matrix * 2f64.powi(small.exponent + 2 * 900), moderate.matrix);
 }
 
 #[test]
