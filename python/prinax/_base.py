@@ -250,9 +250,9 @@ class Transformer(Estimator):
 
 def sklearn_setting(name: str) -> Any:
     """A setting of scikit-learn's configuration; None while it is not loaded."""
-    sklearn = modules.get("sklearn")
     # Half imported, it has no settings yet.
-    return None if sklearn is None or not hasattr(sklearn, "get_config") else sklearn.get_config().get(name)
+    get_config = getattr(modules.get("sklearn"), "get_config", None)
+    return None if get_config is None else get_config().get(name)
 
 
 _both_errors: type[NotFittedError] | None = None
