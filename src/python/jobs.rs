@@ -10,7 +10,7 @@ use std::num::NonZero;
 
 /// Floating-point operations below which a call stays on its thread with the lock held: about 0.25 ms. Giving the lock
 /// back may cost a wait of 5 ms beside a busy Python thread, and waking the pool 20 us.
-const SMALL: f64 = 2e6;
+pub(super) const SMALL: f64 = 2e6;
 
 /// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1.5 ms,
 /// of which a second thread, that has to wake and to find the data in another's cache, saves nothing for certain.
