@@ -3,9 +3,10 @@
 use crate::error::Result;
 use crate::matrix::{Element, MatrixView, span};
 use nalgebra::DMatrix;
+use numpy::ndarray::IntoDimension;
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{
-    PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -131,14 +132,16 @@ pub(super) fn plain_vector_or_none<'a>(x: &'a Bound<'_, PyAny>) -> Option<Option
     if x.is_none() { Some(None) } else { plain_vector(x).map(Some) }
 }
 
-/// A new C-ordered array, written by `fill`.
-pub(super) fn filled<T: numpy::Element>(
+/// A new array of this shape in C order, written by `fill`.
+pub(super) fn filled<T: numpy::Element, D: IntoDimension>(
     py: Python<'_>,
-    shape: [usize; 2],
+    shape: D,
     fill: impl FnOnce(&mut [T]) -> PyResult<()>,
-) -> PyResult<Bound<'_, PyArray2<T>>> {
-    let out = PyArray2::<T>::zeros(py, shape, false);
-    fill(out.readwrite().as_slice_mut()?)?;
+) -> PyResult<Bound<'_, PyArray<T, D::Dim>>> {
+    let out = PyArray::zeros(py, shape, false);
+    // SAFETY: made just above, in C order, and seen by nobody else yet.
+    #[allow(unsafe_code)]
+    fill(unsafe { out.as_slice_mut() }?)?;
     Ok(out)
 }
 
@@ -228,17 +231,4 @@ pub(super) fn filled_apart<T: Element + numpy::Element>(
     // touch an `out` during a call.
     #[allow(unsafe_code)]
     fill(unsafe { out.as_slice_mut() }?)
-}
-
-/// A new array of this shape in C order, written by `fill`.
-pub(super) fn filled_as<'py, T: Element + numpy::Element>(
-    py: Python<'py>,
-    shape: &[usize],
-    fill: impl FnOnce(&mut [T]) -> PyResult<()>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let out = PyArrayDyn::<T>::zeros(py, shape, false);
-    // SAFETY: made just above, in C order, and seen by nobody else yet.
-    #[allow(unsafe_code)]
-    fill(unsafe { out.as_slice_mut() }?)?;
-    Ok(out.into_any())
 }

@@ -1,6 +1,6 @@
 //! The frozen transform as a Python object that is called like a function.
 
-use super::arrays::{Matrix, Vector, contiguous, filled_apart, filled_as, slice, view};
+use super::arrays::{Matrix, Vector, contiguous, filled, filled_apart, slice, view};
 use super::jobs::compute;
 use crate::error::Result;
 use crate::models::{AnyFrozen, Frozen, LinearMap};
@@ -122,7 +122,7 @@ fn call<'py, T: Lane + Element>(
     let cost = (rows * d) as f64 * k as f64;
     let work = |out: &mut [T]| compute(x.py(), cost, |team| map.apply(data, out, team));
     match out {
-        None => filled_as(x.py(), shape, work),
+        None => Ok(filled(x.py(), shape, work)?.into_any()),
         Some(out) => {
             filled_apart(out, shape, data, work)?;
             Ok(out.clone())

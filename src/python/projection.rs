@@ -62,7 +62,7 @@ fn plain_scores<'py, T: Lane + numpy::Element>(
         return Ok(None);
     }
     let flops = 2.0 * n as f64 * k as f64 * map.d() as f64;
-    let scores = filled::<T>(x.py(), [n, k], |out| compute(x.py(), flops, |team| map.project(rows, out, team)))?;
+    let scores = filled(x.py(), [n, k], |out: &mut [T]| compute(x.py(), flops, |team| map.project(rows, out, team)))?;
     Ok(Some(scores.into_any()))
 }
 
