@@ -73,7 +73,7 @@ def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[fl
 
 
 def covariance_bytes(d: int, threads: int) -> float:
-    """8 (w d^2 / 2 + t (d^2 + 64 d)): w scatters by half (5; t + 1 from 4 threads on, 16 at most), and for each of t threads a product and a panel."""
+    """8 (w d^2 / 2 + t (d^2 + 64 d)): w = 5 halves (from 4 threads t + 1, up to 16), t products, t panels."""
     scatters = min(4 + -4 % threads + 1, 16)
     return 8 * (scatters * d**2 / 2 + threads * (d**2 + 64 * d))
 
