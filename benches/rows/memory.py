@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,9 @@ def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[fl
 
 
 def covariance_bytes(d: int, threads: int) -> float:
-    """8 (w d^2 / 2 + t (d^2 + 64 d)): w = 5 halves (from 4 threads t + 1, up to 16), t products, t panels."""
-    scatters = min(4 + -4 % threads + 1, 16)
-    return 8 * (scatters * d**2 / 2 + threads * (d**2 + 64 * d))
+    """8 (w d^2 / 2 + t (d^2 + 64 d)): w = 1 + t ceil(4 / t), at most 16, halves; t products and t panels."""
+    halves = min(1 + threads * ceil(4 / threads), 16)
+    return 8 * (halves * d**2 / 2 + threads * (d**2 + 64 * d))
 
 
 def lanczos_bytes(n: int, d: int, k: int) -> float:

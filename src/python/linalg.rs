@@ -19,7 +19,7 @@ pub(super) fn eigh<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyAny>)> {
     let n = a.shape().0;
     let k = k.unwrap_or(n);
-    // Of the 9 n^3 in all, threads share 4 n^3 well; the lock is given back for the whole.
+    // Threads share 4 n^3 well of the 9 n^3 in all, which decide whether the lock is given back.
     let (all, shared) = (9.0 * (n as f64).powi(3), 4.0 * (n as f64).powi(3));
     let flops = shared.max(all.min(SMALL));
     let mut found = with_view!(&a, view => compute(py, flops, |team| {
