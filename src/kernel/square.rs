@@ -204,8 +204,13 @@ impl<T: Lane, W: Watch<T>> WithSimd for Square<'_, T, W> {
 /// The first `width` values of each line of a block, from `across` on in each row.
 #[inline(always)]
 fn write<T: Lane>(block: &[T], rows: &mut [&mut [T]], across: usize, width: usize) {
-    for (row, line) in rows.iter_mut().zip(block.chunks_exact(strip::<T>())) {
-        row[across..across + width].copy_from_slice(&line[..width]);
+    let size = strip::<T>();
+    for (row, line) in rows.iter_mut().zip(block.chunks_exact(size)) {
+        if width == size {
+            row[across..across + size].copy_from_slice(line); // of a length known to the compiler: six stores, no call
+        } else {
+            row[across..across + width].copy_from_slice(&line[..width]);
+        }
     }
 }
 

@@ -1,16 +1,17 @@
-//! Products with a symmetric matrix of which one half is read: each strip of rows, while it is in the second cache,
-//! serves the rows it holds and the columns it mirrors, so that a product reads n^2 / 2 entries.
+//! Products with a symmetric matrix of which one half is read: each entry serves the row that holds it and the column it
+//! mirrors, so that a product reads n^2 / 2 entries.
 
 use super::operator::Operator;
 use crate::bands::{Band, Layout, UpperBands};
 use crate::error::Result;
-use crate::simd::run;
-use crate::simd::skinny::{Dots, Lines, Updates};
+use crate::simd::mirrored::Mirrored;
+use crate::simd::skinny::{Dots, Lines, panel_stride};
+use crate::simd::{Aligned, run};
 use crate::threads::Team;
 
-/// Rows and columns of a strip, 96 KiB: a multiple of the lines that a tile of dot products takes, by pieces of two
-/// pages.
-const STRIP: (usize, usize) = (12, 1024);
+/// Columns that a band is multiplied by at a time: their parts of four vectors and of the product, 24 KiB, stay in the
+/// first cache.
+const PIECE: usize = 384;
 /// Bands are multiplied in at most this many pieces, whose results are added in order.
 const PIECES: usize = 16;
 
@@ -37,8 +38,9 @@ pub(super) fn multiply<'a>(
     if q.is_empty() {
         return Ok(());
     }
+    let vectors = Vectors::of(q, dim);
     let parts = team.map(pieces(bands, layout.len().div_ceil(PIECES)), |bands: Vec<Band>| {
-        let mut part = Part::new(&bands, q, dim);
+        let mut part = Part::new(&bands, &vectors);
         for band in bands {
             team.check()?;
             part.add(band);
@@ -48,7 +50,7 @@ pub(super) fn multiply<'a>(
     z.fill(0.0);
     for part in parts {
         let Part { first, sums, .. } = part?;
-        for (z, sums) in z.chunks_exact_mut(dim).zip(sums.chunks_exact(dim - first)) {
+        for (z, sums) in z.chunks_exact_mut(dim).zip(sums.each()) {
             z[first..].iter_mut().zip(sums).for_each(|(z, sum)| *z += sum);
         }
     }
@@ -71,63 +73,74 @@ fn pieces<'a>(bands: impl Iterator<Item = Band<'a>>, share: usize) -> Vec<Vec<Ba
     pieces
 }
 
+/// Vectors that each begin on a cache line, so that few of their loads cross one.
+struct Vectors {
+    count: usize,
+    len: usize,
+    stride: usize,
+    data: Aligned<f64>,
+}
+
+impl Vectors {
+    fn zeros(count: usize, len: usize) -> Self {
+        let stride = panel_stride::<f64>(len);
+        Self { count, len, stride, data: Aligned::zeros(count * stride) }
+    }
+
+    /// Copies vectors that lie one after the other.
+    fn of(packed: &[f64], len: usize) -> Self {
+        let mut vectors = Self::zeros(packed.len() / len, len);
+        let stride = vectors.stride;
+        for (copy, vector) in vectors.data.chunks_exact_mut(stride).zip(packed.chunks_exact(len)) {
+            copy[..len].copy_from_slice(vector);
+        }
+        vectors
+    }
+
+    fn each(&self) -> impl Iterator<Item = &[f64]> {
+        self.data.chunks_exact(self.stride).map(|vector| &vector[..self.len])
+    }
+
+    /// Entries j, j + 1, ... of all.
+    fn piece(&self, j: usize, len: usize) -> Lines<'_, f64> {
+        Lines::new(&self.data[j..], self.count, self.stride, len)
+    }
+}
+
 /// What some bands give to the product: nothing to the rows above the first of them.
 struct Part<'a> {
     first: usize,
-    /// The vectors, one after the other.
-    q: &'a [f64],
+    vectors: &'a Vectors,
     /// The vectors with the entries of each row together.
     rows: Vec<f64>,
     /// From row `first` on, of each vector.
-    sums: Vec<f64>,
-    dim: usize,
+    sums: Vectors,
 }
 
 impl<'a> Part<'a> {
-    fn new(bands: &[Band], q: &'a [f64], dim: usize) -> Self {
+    fn new(bands: &[Band], vectors: &'a Vectors) -> Self {
         let (first, end) = bands.first().zip(bands.last()).map_or((0, 0), |(a, b)| (a.first, b.first + b.rows));
-        let count = q.len() / dim;
-        let rows = (first..end).flat_map(|i| q[i..].iter().step_by(dim).copied()).collect();
-        Self { first, q, rows, sums: vec![0.0; count * (dim - first)], dim }
+        let rows = (first..end).flat_map(|i| vectors.each().map(move |vector| vector[i])).collect();
+        Self { first, vectors, rows, sums: Vectors::zeros(vectors.count, vectors.len - first) }
     }
 
     fn add(&mut self, band: Band) {
-        let (height, piece) = STRIP;
-        for top in (0..band.rows).step_by(height) {
-            let height = height.min(band.rows - top);
-            for left in (0..band.width).step_by(piece) {
-                let width = piece.min(band.width - left);
-                let lines = Lines::new(&band.entries[top * band.stride + left..], height, band.stride, width);
-                self.along_rows(band.first + top, band.first + left, lines);
-                // The square on the diagonal holds both halves.
-                let skipped = band.rows.saturating_sub(left).min(width);
-                if skipped < width {
-                    let from = top * band.stride + left + skipped;
-                    let lines = Lines::new(&band.entries[from..], height, band.stride, width - skipped);
-                    self.down_columns(band.first + top, band.first + left + skipped, lines);
-                }
-            }
+        let Band { first, rows, width, stride, entries } = band;
+        let count = self.vectors.count;
+        let weights = &self.rows[(first - self.first) * count..][..rows * count];
+        let mut along = vec![0.0; rows * count];
+        // The square on the diagonal holds both halves.
+        let square = Lines::new(entries, rows, stride, rows);
+        run(Dots { lines: square, by: self.vectors.piece(first, rows), out: &mut along });
+        for left in (rows..width).step_by(PIECE) {
+            let lines = Lines::new(&entries[left..], rows, stride, PIECE.min(width - left));
+            let by = self.vectors.piece(first + left, lines.len());
+            let down = &mut self.sums.data[first + left - self.first..];
+            run(Mirrored { lines, by, weights, along: &mut along, down, stride: self.sums.stride });
         }
-    }
-
-    /// z_i += sum_j k_ij q_j
-    fn along_rows(&mut self, i: usize, j: usize, lines: Lines<f64>) {
-        let (height, width) = (lines.count(), lines.len());
-        let (count, len) = (self.q.len() / self.dim, self.dim - self.first);
-        let by = Lines::new(&self.q[j..], count, self.dim, width);
-        let mut out = vec![0.0; height * count];
-        run(Dots { lines, by, out: &mut out });
-        for (r, dots) in out.chunks_exact(count).enumerate() {
-            dots.iter().enumerate().for_each(|(c, dot)| self.sums[c * len + i + r - self.first] += dot);
+        for (i, sums) in (first - self.first..).zip(along.chunks_exact(count)) {
+            sums.iter().enumerate().for_each(|(c, sum)| self.sums.data[c * self.sums.stride + i] += sum);
         }
-    }
-
-    /// z_j += sum_i k_ij q_i
-    fn down_columns(&mut self, i: usize, j: usize, lines: Lines<f64>) {
-        let count = self.q.len() / self.dim;
-        let weights = &self.rows[(i - self.first) * count..][..lines.count() * count];
-        let stride = self.dim - self.first;
-        run(Updates { lines, weights, into: &mut self.sums[j - self.first..], stride });
     }
 }
 
