@@ -42,6 +42,9 @@ pub fn scale(x: f64, e: i32) -> f64 {
 
 /// Every x becomes x 2^e, as by [`scale`].
 pub fn scale_all(values: &mut [f64], e: i32) {
+    if e == 0 {
+        return;
+    }
     if (LOWEST..=HIGHEST).contains(&e) {
         let factor = normal(e);
         for x in values {

@@ -2,7 +2,7 @@
 
 use super::pack::Pack;
 use super::syrk::Shape;
-use super::{Aligned, Centered, Lane, run};
+use super::{Aligned, Centered, Lane, prefetch, run};
 use crate::matrix::{MatrixView, transpose};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -160,6 +160,9 @@ impl<T: Lane> ColumnMap<T> {
     }
 }
 
+/// Rows between the one that is mapped and the one that is sent for.
+const AHEAD: usize = 8;
+
 /// Maps rows to row-major lines.
 struct Apply<'a, T> {
     map: &'a ColumnMap<T>,
@@ -175,6 +178,8 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
         let ((high, high_tail), (low, low_tail)) = (T::vectors::<S>(&self.map.high), T::vectors::<S>(&self.map.low));
         let (factor, factor_tail) = T::vectors::<S>(&self.map.factor);
         for (i, line) in self.lines.chunks_exact_mut(self.map.high.len().max(1)).enumerate() {
+            // Rows end after a few cache lines, and where the next one begins the memory cannot guess.
+            T::vectors::<S>(self.x.row(i + AHEAD).unwrap_or_default()).0.iter().for_each(prefetch);
             let (row, row_tail) = T::vectors::<S>(self.x.row(i).unwrap_or_default());
             let (line, tail) = T::vectors_mut::<S>(line);
             for ((((y, &x), &high), &low), &factor) in line.iter_mut().zip(row).zip(high).zip(low).zip(factor) {
