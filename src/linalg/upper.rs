@@ -120,7 +120,10 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn new(bands: &[Band], vectors: &'a Vectors) -> Self {
         let (first, end) = bands.first().zip(bands.last()).map_or((0, 0), |(a, b)| (a.first, b.first + b.rows));
-        let rows = (first..end).flat_map(|i| vectors.each().map(move |vector| vector[i])).collect();
+        let mut rows = vec![0.0; (end - first) * vectors.count];
+        for (c, vector) in vectors.each().enumerate() {
+            rows.iter_mut().skip(c).step_by(vectors.count).zip(&vector[first..end]).for_each(|(to, from)| *to = *from);
+        }
         Self { first, vectors, rows, sums: Vectors::zeros(vectors.count, vectors.len - first) }
     }
 

@@ -1,18 +1,17 @@
 //! Products of a symmetric matrix with few vectors where one half of it is stored: every entry serves its place and its
 //! mirror image while it is in a register.
 //!
-//! The tile is two lines by four vectors: 8 sums along the lines, two entries, a vector of the block and a weight leave
-//! 4 of 16 registers for weights. It loads 18 vectors for 16 products, at most 9 cycles of loads for 8 of arithmetic, so
-//! that the lines may come from main memory meanwhile.
+//! A tile of two lines by four vectors keeps its 8 sums, 5 of its 8 weights and what it works with in 16 registers, and
+//! is sent for two lines ahead: so it computes while the memory reads, where two loops one after the other would wait
+//! first and compute then.
 
-use super::Lane;
-use super::prefetch::prefetch;
 use super::skinny::{Lines, WIDE};
+use super::{Lane, prefetch};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 
 /// Lines of a tile.
-const LINES: usize = 2;
+const DEEP: usize = 2;
 
 /// `along[r * count + c] += lines[r] . by[c]` and `down[c] += sum_r weights[r * count + c] lines[r]` for `count` vectors.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub struct Mirrored<'a> {
     pub weights: &'a [f64],
     /// The product in the lines' rows: one sum for each line and vector.
     pub along: &'a mut [f64],
-    /// The product in the lines' columns: vector c at `down[c stride..]`.
+    /// The product in the lines' columns: vector c from `down[c * stride]` on.
     pub down: &'a mut [f64],
     /// Distance between the starts of two vectors of `down`, at least the length of a line.
     pub stride: usize,
@@ -36,6 +35,9 @@ impl WithSimd for Mirrored<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
+        if self.lines.is_empty() {
+            return;
+        }
         let mut c = 0;
         while c + WIDE <= self.by.count() {
             self.block::<S, WIDE>(simd, c);
@@ -52,78 +54,124 @@ impl Mirrored<'_> {
     /// All lines with vectors c .. c + B.
     #[inline(always)]
     fn block<S: Simd, const B: usize>(&mut self, simd: S, c: usize) {
-        let (count, len) = (self.by.count(), self.lines.len());
-        let by = from_fn(|b| self.by.get(c + b));
-        let mut vectors = self.down.chunks_mut(self.stride).skip(c);
-        let mut down: [&mut [f64]; B] = from_fn(|_| vectors.next().map_or(&mut [][..], |v| &mut v[..len]));
+        let Self { lines, by, weights, along, down, stride } = self;
+        let count = by.count();
+        let by = from_fn(|b| by.get(c + b));
+        let mut vectors = down.chunks_mut(*stride).skip(c);
+        let mut down: [&mut [f64]; B] = from_fn(|_| vectors.next().map_or(&mut [][..], |v| &mut v[..lines.len()]));
+        let from = |r: usize| from_fn::<_, DEEP, _>(|i| lines.get((r + i).min(lines.count() - 1)));
         let mut r = 0;
-        while r < self.lines.count() {
-            let (weights, along) = (&self.weights[r * count + c..], &mut self.along[r * count + c..]);
-            if r + LINES <= self.lines.count() {
-                let lines = from_fn(|i| self.lines.get(r + i));
-                let last = self.lines.count() - 1;
-                let next = from_fn(|i| self.lines.get((r + LINES + i).min(last)));
-                tile::<S, LINES, B>(simd, lines, next, by, (weights, along), count, &mut down);
-                r += LINES;
-            } else {
-                tile::<S, 1, B>(simd, [self.lines.get(r)], [self.lines.get(r)], by, (weights, along), count, &mut down);
-                r += 1;
+        while r + DEEP <= lines.count() {
+            let (lines, ahead) = (from(r), from(r + DEEP));
+            let tile = Tile { lines, ahead, by, weights: &weights[r * count + c..], count };
+            tile.add::<S>(simd, &mut along[r * count + c..], &mut down);
+            r += DEEP;
+        }
+        if r < lines.count() {
+            let lines = [lines.get(r)];
+            let tile = Tile { lines, ahead: lines, by, weights: &weights[r * count + c..], count };
+            tile.add::<S>(simd, &mut along[r * count + c..], &mut down);
+        }
+    }
+}
+
+/// `R` lines with `B` of `count` vectors.
+struct Tile<'a, const R: usize, const B: usize> {
+    lines: [&'a [f64]; R],
+    /// What the memory should bring next.
+    ahead: [&'a [f64]; R],
+    by: [&'a [f64]; B],
+    weights: &'a [f64],
+    count: usize,
+}
+
+impl<const R: usize, const B: usize> Tile<'_, R, B> {
+    /// `along[r count + b] += lines[r] . by[b]`, `down[b] += sum_r weights[r count + b] lines[r]`
+    #[inline(always)]
+    fn add<S: Simd>(self, simd: S, along: &mut [f64], down: &mut [&mut [f64]; B]) {
+        let Self { lines, ahead, by, weights, count } = self;
+        let weights: [[_; B]; R] = from_fn(|r| from_fn(|b| f64::splat(simd, weights[r * count + b])));
+        let mut sums = [[f64::splat(simd, 0.0); B]; R];
+        let full = lines[0].len() / f64::lanes::<S>();
+        let tail = full * f64::lanes::<S>();
+        if tail < lines[0].len() {
+            for b in 0..B {
+                let v = f64::partial(simd, &by[b][tail..]);
+                let mut below = f64::partial(simd, &down[b][tail..]);
+                for r in 0..R {
+                    let entries = f64::partial(simd, &lines[r][tail..]);
+                    sums[r][b] = f64::fma(simd, entries, v, sums[r][b]);
+                    below = f64::fma(simd, entries, weights[r][b], below);
+                }
+                f64::put(simd, &mut down[b][tail..], below);
+            }
+        }
+        let lines = lines.map(|line| &f64::vectors::<S>(line).0[..full]);
+        let ahead = ahead.map(|line| &f64::vectors::<S>(line).0[..full]);
+        let by = by.map(|v| &f64::vectors::<S>(v).0[..full]);
+        let mut down = down.each_mut().map(|v| &mut f64::vectors_mut::<S>(v).0[..full]);
+        for i in 0..full {
+            let mut entries = [f64::splat(simd, 0.0); R];
+            for r in 0..R {
+                entries[r] = lines[r][i];
+                prefetch(&ahead[r][i]);
+            }
+            for b in 0..B {
+                let (v, mut below) = (by[b][i], down[b][i]);
+                for r in 0..R {
+                    sums[r][b] = f64::fma(simd, entries[r], v, sums[r][b]);
+                    below = f64::fma(simd, entries[r], weights[r][b], below);
+                }
+                down[b][i] = below;
+            }
+        }
+        for r in 0..R {
+            for b in 0..B {
+                along[r * count + b] += f64::sum(simd, sums[r][b]);
             }
         }
     }
 }
 
-/// `along[r count + b] += lines[r] . by[b]`, `down[b] += sum_r weights[r count + b] lines[r]`
-#[inline(always)]
-fn tile<S: Simd, const R: usize, const B: usize>(
-    simd: S,
-    lines: [&[f64]; R],
-    next: [&[f64]; R],
-    by: [&[f64]; B],
-    (weights, along): (&[f64], &mut [f64]),
-    count: usize,
-    down: &mut [&mut [f64]; B],
-) {
-    let len = lines[0].len();
-    let full = len / f64::lanes::<S>();
-    let weights: [[_; B]; R] = from_fn(|r| from_fn(|b| f64::splat(simd, weights[r * count + b])));
-    let mut sums = [[f64::splat(simd, 0.0); B]; R];
-    let tail = full * f64::lanes::<S>();
-    if tail < len {
-        for b in 0..B {
-            let v = f64::partial(simd, &by[b][tail..]);
-            let mut below = f64::partial(simd, &down[b][tail..]);
-            for r in 0..R {
-                let line = f64::partial(simd, &lines[r][tail..]);
-                sums[r][b] = f64::fma(simd, line, v, sums[r][b]);
-                below = f64::fma(simd, line, weights[r][b], below);
-            }
-            f64::put(simd, &mut down[b][tail..], below);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, run_at};
+
+    /// Small integers: every order of summation gives the same bits.
+    fn integers(len: usize, seed: usize) -> Vec<f64> {
+        (0..len).map(|i| ((i * 31 + seed * 17) % 13) as f64 - 6.0).collect()
     }
-    let line_vectors = lines.map(|line| &f64::vectors::<S>(line).0[..full]);
-    let next_vectors = next.map(|line| &f64::vectors::<S>(line).0[..full]);
-    let by_vectors = by.map(|v| &f64::vectors::<S>(v).0[..full]);
-    let mut down_vectors = down.each_mut().map(|v| &mut f64::vectors_mut::<S>(v).0[..full]);
-    for i in 0..full {
-        let mut entries = [f64::splat(simd, 0.0); R];
-        for r in 0..R {
-            entries[r] = line_vectors[r][i];
-            prefetch(&next_vectors[r][i]);
-        }
-        for b in 0..B {
-            let v = by_vectors[b][i];
-            let mut below = down_vectors[b][i];
-            for r in 0..R {
-                sums[r][b] = f64::fma(simd, entries[r], v, sums[r][b]);
-                below = f64::fma(simd, entries[r], weights[r][b], below);
+
+    #[test]
+    fn every_level_gives_the_sums() {
+        for level in Level::available() {
+            for (lines, len, count) in
+                [(0, 5, 2), (1, 0, 1), (1, 1, 1), (3, 7, 4), (5, 67, 6), (48, 384, 9), (33, 24, 8), (2, 1100, 4)]
+            {
+                let (stride, gap) = (len + 3, len + 5);
+                let (x, q, weights) =
+                    (integers(lines * stride, 1), integers(count * stride, 2), integers(lines * count, 3));
+                let (mut along, mut down) = (integers(lines * count, 4), integers(count * gap, 5));
+                let (before_along, before_down) = (along.clone(), down.clone());
+                let lines_of = Lines::new(&x, lines, stride, len);
+                let by = Lines::new(&q, count, stride, len);
+                let (lines_of, along_of, down_of) = (lines_of, &mut along, &mut down);
+                let work =
+                    Mirrored { lines: lines_of, by, weights: &weights, along: along_of, down: down_of, stride: gap };
+                run_at(level, work).unwrap();
+                for c in 0..count {
+                    for r in 0..lines {
+                        let right: f64 = (0..len).map(|j| x[r * stride + j] * q[c * stride + j]).sum();
+                        assert_eq!(along[r * count + c], before_along[r * count + c] + right);
+                    }
+                    for j in 0..len {
+                        let right: f64 = (0..lines).map(|r| weights[r * count + c] * x[r * stride + j]).sum();
+                        assert_eq!(down[c * gap + j], before_down[c * gap + j] + right);
+                    }
+                    assert_eq!(down[c * gap + len..][..5], before_down[c * gap + len..][..5], "gaps stay as they are");
+                }
             }
-            down_vectors[b][i] = below;
-        }
-    }
-    for r in 0..R {
-        for b in 0..B {
-            along[r * count + b] += f64::sum(simd, sums[r][b]);
         }
     }
 }

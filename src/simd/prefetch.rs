@@ -1,6 +1,7 @@
 //! A word to the memory ahead of time.
 
-/// Begins to bring the cache line of `place` into the first cache; changes nothing else, and never waits.
+/// Asks for the cache line of `place` before it is needed. Never waits, and changes nothing but the caches; where the
+/// target has no such instruction, it does nothing.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
