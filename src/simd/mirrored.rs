@@ -109,7 +109,7 @@ impl<const R: usize, const B: usize> Tile<'_, R, B> {
         let lines = lines.map(|line| &f64::vectors::<S>(line).0[..full]);
         let ahead = ahead.map(|line| &f64::vectors::<S>(line).0[..full]);
         let by = by.map(|v| &f64::vectors::<S>(v).0[..full]);
-        let mut down = down.each_mut().map(|v| &mut f64::vectors_mut::<S>(v).0[..full]);
+        let down = down.each_mut().map(|v| &mut f64::vectors_mut::<S>(v).0[..full]);
         for i in 0..full {
             let mut entries = [f64::splat(simd, 0.0); R];
             for r in 0..R {
