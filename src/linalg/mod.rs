@@ -37,6 +37,7 @@ mod triangle;
 mod tridiagonal;
 mod unit;
 mod upper;
+mod vectors;
 
 pub use cholesky::{Remainder, pivoted_cholesky};
 pub use cross::cross_product;

@@ -1,5 +1,6 @@
 //! Products of a centred matrix with few vectors, one read of the matrix each, whatever its memory order.
 
+use super::vectors::Vectors;
 use crate::error::Result;
 use crate::simd::centred_dots::CentredDots;
 use crate::simd::skinny::{Dots, Lines, Updates, panel_stride};
@@ -83,9 +84,8 @@ impl<'a, T: Lane> Stream<'a, T> {
 
     /// L'(L q): one read of the lines.
     fn fused(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
-        let block = self.narrow(q);
-        let count = q.len().checked_div(self.len()).unwrap_or(0);
-        self.accumulate(Weights::Products(Lines::new(&block, count, self.stride(), self.len())), count, z, team)
+        let vectors = Vectors::of(q, self.len());
+        self.accumulate(Weights::Products(vectors.lines()), vectors.count, z, team)
     }
 
     /// L'y for given weights of the lines.
@@ -103,8 +103,8 @@ impl<'a, T: Lane> Stream<'a, T> {
 
     /// L q
     fn inner(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
-        let (block, count) = (self.narrow(q), q.len().checked_div(self.len()).unwrap_or(0));
-        let by = Lines::new(&block, count, self.stride(), self.len());
+        let vectors = Vectors::of(q, self.len());
+        let (by, count) = (vectors.lines(), vectors.count);
         let pieces = self.pieces();
         let parts = team.map(pieces.clone(), |piece| {
             team.check()?;
@@ -159,16 +159,6 @@ impl<'a, T: Lane> Stream<'a, T> {
             sums.add(lines, products);
         }
         sums.finish()
-    }
-
-    /// Vectors of the length of a line, in the element type and at the stride of a panel.
-    fn narrow(&self, q: &[f64]) -> Aligned<T> {
-        let (len, stride) = (self.len().max(1), self.stride());
-        let mut block = Aligned::zeros(q.len() / len * stride);
-        for (line, q) in block.chunks_exact_mut(stride.max(1)).zip(q.chunks_exact(len)) {
-            line.iter_mut().zip(q).for_each(|(out, &q)| *out = T::of(q));
-        }
-        block
     }
 
     fn panel_lines(&self) -> usize {

@@ -2,11 +2,12 @@
 //! mirrors, so that a product reads n^2 / 2 entries.
 
 use super::operator::Operator;
+use super::vectors::Vectors;
 use crate::bands::{Band, Layout, UpperBands};
 use crate::error::Result;
 use crate::simd::mirrored::Mirrored;
-use crate::simd::skinny::{Dots, Lines, panel_stride};
-use crate::simd::{Aligned, run};
+use crate::simd::run;
+use crate::simd::skinny::{Dots, Lines};
 use crate::threads::Team;
 
 /// Columns that a band is multiplied by at a time: their parts of four vectors and of the product, 24 KiB, stay in the
@@ -38,7 +39,7 @@ pub(super) fn multiply<'a>(
     if q.is_empty() {
         return Ok(());
     }
-    let vectors = Vectors::of(q, dim);
+    let vectors = Vectors::<f64>::of(q, dim);
     let parts = team.map(pieces(bands, layout.len().div_ceil(PIECES)), |bands: Vec<Band>| {
         let mut part = Part::new(&bands, &vectors);
         for band in bands {
@@ -73,52 +74,18 @@ fn pieces<'a>(bands: impl Iterator<Item = Band<'a>>, share: usize) -> Vec<Vec<Ba
     pieces
 }
 
-/// Vectors that each begin on a cache line, so that few of their loads cross one.
-struct Vectors {
-    count: usize,
-    len: usize,
-    stride: usize,
-    data: Aligned<f64>,
-}
-
-impl Vectors {
-    fn zeros(count: usize, len: usize) -> Self {
-        let stride = panel_stride::<f64>(len);
-        Self { count, len, stride, data: Aligned::zeros(count * stride) }
-    }
-
-    /// Copies vectors that lie one after the other.
-    fn of(packed: &[f64], len: usize) -> Self {
-        let mut vectors = Self::zeros(packed.len() / len, len);
-        let stride = vectors.stride;
-        for (copy, vector) in vectors.data.chunks_exact_mut(stride).zip(packed.chunks_exact(len)) {
-            copy[..len].copy_from_slice(vector);
-        }
-        vectors
-    }
-
-    fn each(&self) -> impl Iterator<Item = &[f64]> {
-        self.data.chunks_exact(self.stride).map(|vector| &vector[..self.len])
-    }
-
-    /// Entries j, j + 1, ... of all.
-    fn piece(&self, j: usize, len: usize) -> Lines<'_, f64> {
-        Lines::new(&self.data[j..], self.count, self.stride, len)
-    }
-}
-
 /// What some bands give to the product: nothing to the rows above the first of them.
 struct Part<'a> {
     first: usize,
-    vectors: &'a Vectors,
+    vectors: &'a Vectors<f64>,
     /// The vectors with the entries of each row together.
     rows: Vec<f64>,
     /// From row `first` on, of each vector.
-    sums: Vectors,
+    sums: Vectors<f64>,
 }
 
 impl<'a> Part<'a> {
-    fn new(bands: &[Band], vectors: &'a Vectors) -> Self {
+    fn new(bands: &[Band], vectors: &'a Vectors<f64>) -> Self {
         let (first, end) = bands.first().zip(bands.last()).map_or((0, 0), |(a, b)| (a.first, b.first + b.rows));
         let mut rows = vec![0.0; (end - first) * vectors.count];
         for (c, vector) in vectors.each().enumerate() {
