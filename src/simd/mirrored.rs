@@ -95,13 +95,16 @@ impl<const R: usize, const B: usize> Tile<'_, R, B> {
         let full = lines[0].len() / f64::lanes::<S>();
         let tail = full * f64::lanes::<S>();
         if tail < lines[0].len() {
+            let mut entries = [f64::splat(simd, 0.0); R];
+            for r in 0..R {
+                entries[r] = f64::partial(simd, &lines[r][tail..]);
+            }
             for b in 0..B {
                 let v = f64::partial(simd, &by[b][tail..]);
                 let mut below = f64::partial(simd, &down[b][tail..]);
                 for r in 0..R {
-                    let entries = f64::partial(simd, &lines[r][tail..]);
-                    sums[r][b] = f64::fma(simd, entries, v, sums[r][b]);
-                    below = f64::fma(simd, entries, weights[r][b], below);
+                    sums[r][b] = f64::fma(simd, entries[r], v, sums[r][b]);
+                    below = f64::fma(simd, entries[r], weights[r][b], below);
                 }
                 f64::put(simd, &mut down[b][tail..], below);
             }
@@ -154,11 +157,14 @@ mod tests {
                     (integers(lines * stride, 1), integers(count * stride, 2), integers(lines * count, 3));
                 let (mut along, mut down) = (integers(lines * count, 4), integers(count * gap, 5));
                 let (before_along, before_down) = (along.clone(), down.clone());
-                let lines_of = Lines::new(&x, lines, stride, len);
-                let by = Lines::new(&q, count, stride, len);
-                let (lines_of, along_of, down_of) = (lines_of, &mut along, &mut down);
-                let work =
-                    Mirrored { lines: lines_of, by, weights: &weights, along: along_of, down: down_of, stride: gap };
+                let work = Mirrored {
+                    lines: Lines::new(&x, lines, stride, len),
+                    by: Lines::new(&q, count, stride, len),
+                    weights: &weights,
+                    along: &mut along,
+                    down: &mut down,
+                    stride: gap,
+                };
                 run_at(level, work).unwrap();
                 for c in 0..count {
                     for r in 0..lines {
