@@ -95,16 +95,13 @@ impl<const R: usize, const B: usize> Tile<'_, R, B> {
         let full = lines[0].len() / f64::lanes::<S>();
         let tail = full * f64::lanes::<S>();
         if tail < lines[0].len() {
-            let mut entries = [f64::splat(simd, 0.0); R];
-            for r in 0..R {
-                entries[r] = f64::partial(simd, &lines[r][tail..]);
-            }
             for b in 0..B {
                 let v = f64::partial(simd, &by[b][tail..]);
                 let mut below = f64::partial(simd, &down[b][tail..]);
                 for r in 0..R {
-                    sums[r][b] = f64::fma(simd, entries[r], v, sums[r][b]);
-                    below = f64::fma(simd, entries[r], weights[r][b], below);
+                    let entries = f64::partial(simd, &lines[r][tail..]);
+                    sums[r][b] = f64::fma(simd, entries, v, sums[r][b]);
+                    below = f64::fma(simd, entries, weights[r][b], below);
                 }
                 f64::put(simd, &mut down[b][tail..], below);
             }
