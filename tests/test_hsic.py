@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import cka, hsic, hsic_test
 from scipy import stats
+from scipy.sparse import csr_array
 
 R = np.random.default_rng
 DTYPES = [np.float32, np.float64]
@@ -304,7 +305,9 @@ REFUSED = {
     "NaN": ((GOOD, np.r_[np.nan, GOOD[1:]]), {}, ValueError, "Y contains NaN"),
     "infinity": ((np.r_[np.inf, GOOD[1:]], GOOD), {}, ValueError, "X contains infinity"),
     "missing label": ((GOOD, [None, *"abcdefghi"]), {"kernel_y": "delta"}, ValueError, "missing label"),
-    "strings": ((GOOD, list("abcdefghij")), {}, TypeError, "Y"),
+    "strings": ((GOOD, list("abcdefghij")), {}, TypeError, "choose kernel_y='delta' for labels"),
+    "string objects": ((np.array([*"abcdefghij"], object), GOOD), {}, TypeError, "choose kernel_x='delta'"),
+    "sparse": ((GOOD, csr_array(np.eye(10))), {}, TypeError, r"pass Y\.toarray"),
     "cube": ((np.zeros((3, 3, 3)), GOOD), {}, ValueError, "X"),
     "not square": ((np.ones((10, 9)), GOOD), {"kernel_x": "precomputed"}, ValueError, "X must be a square"),
     "not symmetric": (

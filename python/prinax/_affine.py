@@ -18,12 +18,13 @@ class Affine(Transformer):
     Arrays that a user has edited are therefore honoured.
     """
 
-    # The attribute that holds the matrix.
-    _matrix_name: ClassVar[str] = "components_"
+    # The attributes that hold mean, matrix (k, d) and scale; None for a model that never scales.
+    _map_names: ClassVar[tuple[str, str, str | None]] = ("mean_", "components_", "scale_")
 
-    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
-        """Mean, matrix (k, d) and scale as they are."""
-        raise NotImplementedError
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        """Parameters and fitted attributes by name."""
+        return self.__dict__
 
     def transform(self, X: Any) -> Any:
         """Scores of the rows of X, ``(X - mean_) @ matrix.T``.
@@ -49,18 +50,9 @@ class Affine(Transformer):
         NotFittedError
             `fit` has not been called.
         """
-        fitted = self.__dict__
-        # The plain case in one crossing, checks included; anything else comes back as None and is looked at
-        # below.
-        if (
-            self._fitted_mark in fitted
-            and "feature_names_in_" not in fitted
-            and self._container() == "default"
-        ):
-            Z = _core.project_fast(X, *self._fitted_arrays(), self._divisors())
-            if Z is not None:
-                return Z
-        return self._wrap(self._scores(self._read(X)), X)
+        # The plain case in one crossing, checks included; anything else comes back as None to be looked at.
+        Z = _core.project_fast(X, self._attributes, self._map_names)
+        return self._wrap(self._scores(self._read(X)) if Z is None else Z, X)
 
     def freeze(self) -> FrozenTransform:
         """The fitted map on its own: immutable, made for services, saved without pickle.
@@ -95,8 +87,10 @@ class Affine(Transformer):
     def _map(self) -> tuple[Array, Array, Array | None]:
         """Mean, matrix and scale as the core reads them, whatever a user has put in their place."""
         by, d = type(self).__name__, self.n_features_in_
-        mean, matrix, scale = self._fitted_arrays()
-        matrix = _validation.matrix(matrix, by, self._matrix_name, rows=0)
-        mean = _validation.vector(mean, d, by, "mean_")
-        scale = None if scale is None else _validation.vector(scale, d, by, "scale_")
+        of_mean, of_matrix, of_scale = self._map_names
+        mean = _validation.vector(getattr(self, of_mean), d, by, of_mean)
+        matrix = _validation.matrix(getattr(self, of_matrix), by, of_matrix, rows=0)
+        scale = None if of_scale is None else getattr(self, of_scale)
+        if scale is not None:
+            scale = _validation.vector(scale, d, by, "scale_")
         return mean, matrix, scale

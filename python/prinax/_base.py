@@ -102,8 +102,9 @@ class Estimator:
 
     def _set_fitted(self, state: dict[str, Any]) -> Self:
         """Swaps the fitted attributes in at once; what an earlier fit left and this one lacks goes away."""
-        for name in [name for name in self.__dict__ if name.endswith("_") and name not in state]:
-            del self.__dict__[name]
+        for name in self.__dict__.keys() - state.keys():
+            if name.endswith("_"):
+                del self.__dict__[name]
         self.__dict__.update(state)
         return self
 
@@ -213,15 +214,11 @@ class Transformer(Estimator):
         _validation.same_width(A, self.n_features_in_, by)
         return A
 
-    def _container(self) -> str:
-        """Which container `transform` returns: this estimator's choice, else scikit-learn's setting."""
-        chosen = self.__dict__.get("_sklearn_output_config")
-        return (chosen and chosen.get("transform")) or sklearn_setting("transform_output") or "default"
-
     def _wrap(self, Z: Array, X: Any) -> Any:
-        """`Z`, the transform of `X`, in the container that was asked for."""
-        container = self._container()
-        if container == "default":
+        """`Z`, the transform of `X`, in the container that this estimator, else scikit-learn, is set to."""
+        chosen = self.__dict__.get("_sklearn_output_config")
+        container = (chosen and chosen.get("transform")) or sklearn_setting("transform_output")
+        if container is None or container == "default":
             return Z
         _check_container(container)
         names = list(self.get_feature_names_out())
@@ -250,9 +247,14 @@ class Transformer(Estimator):
 
 def sklearn_setting(name: str) -> Any:
     """A setting of scikit-learn's configuration; None while it is not loaded."""
-    # Half imported, it has no settings yet.
-    get_config = getattr(modules.get("sklearn"), "get_config", None)
-    return None if get_config is None else get_config().get(name)
+    sklearn = modules.get("sklearn")
+    if sklearn is None:
+        return None
+    try:
+        get_config = sklearn.get_config
+    except AttributeError:
+        return None  # half imported, it has no settings yet
+    return get_config().get(name)
 
 
 _both_errors: type[NotFittedError] | None = None

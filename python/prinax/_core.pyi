@@ -223,11 +223,12 @@ def pca_from_covariance(
 # (float64 for likelihoods and squared lengths). A fitted array that does not fit the others is refused by its
 # attribute's name ("components_", "mean_", "scale_", "explained_variance_"), for users may edit them.
 
-# (n, k) scores, or None unless x is exactly an ndarray, float32 or float64 as `components`, C-ordered,
-# aligned, n >= 1, of d columns and finite, and the other arrays are as `fit_pca` made them. Same bits as
-# `project`.
+# (n, k) scores by the arrays that stand in `fitted`, a model's attributes, under the `names` of its mean,
+# matrix and scale (and by the variances and deviations of PCA where "whiten" is set); or None unless x is
+# exactly an ndarray, float32 or float64 as the matrix, C-ordered, aligned, n >= 1, of d columns, the other
+# arrays are as a fit made them, and the model was fitted without names of features. Same bits as `project`.
 def project_fast(
-    x: object, mean: object, components: object, scale: object, whitening: object
+    x: object, fitted: dict[str, object], names: tuple[str, str, str | None]
 ) -> _Array | None: ...
 
 # (x - mean) / scale @ components' (/ sqrt(variance), 0 where the variance is 0).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core, _kernels, _parameters, _progress
+from . import _core, _kernels, _labels, _parameters, _progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,4 +245,12 @@ def _sample(X: Any, kernel: Any, gamma: Any, by: str, what: str) -> tuple[Array,
             f"gamma_{side}='median' is for 'rbf' and 'laplacian': with kernel_{side}={asked.name!r} give a "
             "number, None or 'scale'"
         )
-    return _kernels.rows(asked, X, by, what, flat=True), asked.spec
+    try:
+        return _kernels.rows(asked, X, by, what, flat=True), asked.spec
+    except TypeError:
+        if not _labels.hold_strings(X):
+            raise
+    raise TypeError(
+        f"{what} holds strings, but kernel_{side}={asked.name!r} needs numbers: choose kernel_{side}='delta' "
+        "for labels, or convert them."
+    )

@@ -323,5 +323,11 @@ class IncrementalPCA(GaussianProjection):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        solution = self.__dict__.get("_solution")
+        # What a user has put into the estimator comes first, as when it is read.
+        return {**solution.model(), **self.__dict__} if solution else self.__dict__
+
     def _divisors(self) -> tuple[Array, Array] | None:
         return (self.explained_variance_, self._deviations) if self.whiten else None

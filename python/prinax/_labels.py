@@ -43,6 +43,14 @@ def are_labels(y: Any, by: str, what: str) -> bool:
     return A.dtype.kind not in "fc"
 
 
+def hold_strings(y: Any) -> bool:
+    """Whether a string is among the values."""
+    if hasattr(type(y), "__dlpack__") and not isinstance(y, np.ndarray):
+        return False  # a tensor, perhaps on a device
+    A = np.asarray(y)
+    return A.dtype.kind in "UST" or (A.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in A.flat))
+
+
 def codes(y: Any, by: str, what: str) -> Array:
     """(n, columns): for each label its number among the different ones of its column.
 

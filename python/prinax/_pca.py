@@ -343,5 +343,6 @@ class PCA(GaussianProjection):
 
 def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
     """The fitted attributes from what a fit of the core returned."""
-    state = dict(zip(FITTED, fit, strict=False))
-    return {**state, "n_components_": len(state["components_"]), "n_samples_": n, "n_features_in_": d}
+    state = dict(zip(FITTED, fit, strict=False), n_samples_=n, n_features_in_=d)
+    state["n_components_"] = len(state["components_"])
+    return state

@@ -21,9 +21,6 @@ class Projection(Affine):
     mean_: Array
     scale_: Array | None
 
-    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
-        return self.mean_, self.components_, self.scale_
-
     def inverse_transform(self, X: Any) -> Array:
         """Rows of the original space with scores X: ``X @ components_ * scale_ + mean_``, whitening undone.
 

@@ -95,6 +95,7 @@ class SPCA(Projection):
     n_samples_: int
     feature_names_in_: Array
 
+    _map_names: ClassVar[tuple[str, str, str | None]] = ("mean_", "components_", None)
     _routed: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -169,9 +170,6 @@ class SPCA(Projection):
             state["feature_names_in_"] = names
         self._set_fitted(state)
         return A
-
-    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
-        return self.mean_, self.components_, None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -82,7 +82,7 @@ class Whitener(Affine):
     """
 
     _fitted_mark: ClassVar[str] = "whitening_matrix_"
-    _matrix_name: ClassVar[str] = "whitening_matrix_"
+    _map_names: ClassVar[tuple[str, str, str | None]] = ("mean_", "whitening_matrix_", None)
 
     whitening_matrix_: Array
     dewhitening_matrix_: Array
@@ -188,6 +188,3 @@ class Whitener(Affine):
             state["feature_names_in_"] = names
         self._set_fitted(state)
         return A
-
-    def _fitted_arrays(self) -> tuple[Array, Array, Array | None]:
-        return self.mean_, self.whitening_matrix_, None

@@ -88,16 +88,20 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         let rows = self.centered(x)?;
         let w = self.lines::<T>();
         let k = self.k();
-        let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut((PIECE_ROWS * k).max(1))).collect();
-        let done = team.map(pieces, |(range, out): (Range<usize>, &mut [T])| {
+        let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<()> {
             team.check()?;
             project(&rows, range, &w, out);
             if let Some(deviations) = &self.deviations {
                 whiten(out, deviations);
             }
             Ok(())
-        });
-        done.into_iter().collect::<Result<()>>()?;
+        };
+        if x.rows() <= PIECE_ROWS {
+            piece((0..x.rows(), &mut *out))?; // a row takes no longer than listing the pieces
+        } else {
+            let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut((PIECE_ROWS * k).max(1))).collect();
+            team.map(pieces, piece).into_iter().collect::<Result<()>>()?;
+        }
         // A NaN or an infinity in a row makes every score of the row NaN or infinite: one look at each row tells.
         let suspicious = k == 0 || out.iter().step_by(k).any(|&z| !z.into().is_finite());
         if suspicious { x.check_finite("X") } else { Ok(()) }

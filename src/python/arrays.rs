@@ -126,12 +126,6 @@ pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
     unsafe { x.as_slice() }.ok()
 }
 
-/// [`plain_vector`] of an optional argument.
-#[allow(clippy::option_option)]
-pub(super) fn plain_vector_or_none<'a>(x: &'a Bound<'_, PyAny>) -> Option<Option<&'a [f64]>> {
-    if x.is_none() { Some(None) } else { plain_vector(x).map(Some) }
-}
-
 /// A new array of this shape in C order, written by `fill`.
 pub(super) fn filled<T: numpy::Element, D: IntoDimension>(
     py: Python<'_>,
