@@ -50,8 +50,9 @@ class Affine(Transformer):
         NotFittedError
             `fit` has not been called.
         """
+        fitted = self._attributes
         # The plain case in one crossing, checks included; anything else comes back as None to be looked at.
-        Z = _core.project_fast(X, self._attributes, self._map_names)
+        Z = None if "feature_names_in_" in fitted else _core.project_fast(X, fitted, self._map_names)
         return self._wrap(self._scores(self._read(X)) if Z is None else Z, X)
 
     def freeze(self) -> FrozenTransform:
@@ -74,7 +75,8 @@ class Affine(Transformer):
         return None
 
     def _scores(self, A: Array) -> Array:
-        return _core.project(A, *self._map(), self._whitening())
+        Z = _core.project_fast(A, self._attributes, self._map_names)
+        return _core.project(A, *self._map(), self._whitening()) if Z is None else Z
 
     def _whitening(self) -> tuple[Array, Array] | None:
         divisors = self._divisors()

@@ -225,8 +225,8 @@ def pca_from_covariance(
 
 # (n, k) scores by the arrays that stand in `fitted`, a model's attributes, under the `names` of its mean,
 # matrix and scale (and by the variances and deviations of PCA where "whiten" is set); or None unless x is
-# exactly an ndarray, float32 or float64 as the matrix, C-ordered, aligned, n >= 1, of d columns, the other
-# arrays are as a fit made them, and the model was fitted without names of features. Same bits as `project`.
+# exactly an ndarray, float32 or float64 as the matrix, C-ordered, aligned, n >= 1, of d columns, and the
+# other arrays are as a fit made them. Same bits as `project`.
 def project_fast(
     x: object, fitted: dict[str, object], names: tuple[str, str, str | None]
 ) -> _Array | None: ...

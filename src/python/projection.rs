@@ -35,9 +35,6 @@ pub(super) fn project_fast<'py>(
     fitted: &Bound<'py, PyDict>,
     names: &Bound<'py, PyTuple>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if fitted.contains(intern!(x.py(), "feature_names_in_"))? {
-        return Ok(None);
-    }
     let Some(arrays) = FittedArrays::of(fitted, names)? else { return Ok(None) };
     match plain_scores::<f64>(x, &arrays)? {
         Some(scores) => Ok(Some(scores)),
