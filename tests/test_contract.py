@@ -240,6 +240,14 @@ def test_edited_components_are_honoured(pca, X):
     assert_allclose(pca.transform(X), expected / np.sqrt(pca.explained_variance_), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["components_", "mean_", "scale_"])
+def test_a_deleted_attribute_is_missed(name, X):
+    model = PCA(2, scale=True).fit(X)
+    delattr(model, name)
+    with pytest.raises(AttributeError, match=name if name != "components_" else "not fitted"):
+        model.transform(X)
+
+
 def test_fit_transform_gives_the_bits_of_fit_then_transform(nasty):
     for whiten in (False, True):
         model = PCA(whiten=whiten)
