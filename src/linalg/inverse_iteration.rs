@@ -7,6 +7,7 @@
 
 use super::orthogonal::{deflate, length};
 use super::random::Random;
+use super::unit::largest;
 
 /// Steps for each vector: the first finds it, the second cleans it, the third makes up for an unlucky start.
 const STEPS: usize = 3;
@@ -70,10 +71,7 @@ fn iterate(factors: &Factors, others: &[f64], random: &mut Random) -> Option<Vec
 
 /// Makes a vector one of unit length; its length before, unless that is no positive number.
 fn normalize(vector: &mut [f64]) -> Option<f64> {
-    let largest = vector.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-    if !(largest > 0.0 && largest.is_finite()) {
-        return None;
-    }
+    let largest = largest(vector, "a vector").ok().filter(|&largest| largest > 0.0)?;
     for x in &mut *vector {
         *x /= largest;
     }

@@ -5,7 +5,8 @@ use super::operator::Operator;
 use super::orthogonal::{append, append_random, deflate, length};
 use super::product::{columns, multiply};
 use super::random::Random;
-use crate::error::{Error, Result};
+use super::unit::largest;
+use crate::error::Result;
 use crate::power::{power, scale, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -123,10 +124,7 @@ impl<'a> Krylov<'a> {
 
     /// Brings a product into the unit, a power of two near the first product's largest entry.
     fn rescale(&mut self, block: &mut [f64]) -> Result<()> {
-        let largest = block.iter().fold(0.0, |max: f64, x| if x.is_nan() { f64::NAN } else { max.max(x.abs()) });
-        if !largest.is_finite() {
-            return Err(Error::NotFinite { what: "A", nan: largest.is_nan() });
-        }
+        let largest = largest(block, "A")?;
         if self.exponent.is_none() && largest > 0.0 {
             self.exponent = Some(unit(largest));
         }

@@ -1,5 +1,6 @@
 //! Order, signs, rank, ratios: what every decomposition is passed through before anybody sees it.
 
+use super::unit::largest;
 use nalgebra::DMatrix;
 
 /// Singular values (descending) of some centred matrix with right singular vectors as columns.
@@ -39,11 +40,14 @@ impl Singular {
 /// The first entry within a share sqrt(eps) of the largest decides, so that two equal loadings which rounding has made
 /// unequal (1/sqrt 2 and its neighbour) give the same sign on every road.
 pub fn fix_signs(vectors: &mut DMatrix<f64>, eps: f64) {
-    for mut column in vectors.column_iter_mut() {
-        let largest = column.amax();
+    let rows = vectors.nrows().max(1);
+    for column in vectors.as_mut_slice().chunks_exact_mut(rows) {
+        let Ok(largest) = largest(column, "a vector") else { continue };
         let decides = column.iter().find(|x| x.abs() >= largest * (1.0 - eps.sqrt()));
         if decides.is_some_and(|&x| x < 0.0) {
-            column.neg_mut();
+            for x in column {
+                *x = -*x;
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The unit of a matrix: the power of two that brings it near 1.
+//! The largest magnitude of many numbers, and the unit of a matrix: the power of two that brings it near 1.
 
 use crate::error::{Error, Result};
 use crate::power;
@@ -10,11 +10,17 @@ use pulp::{Simd, WithSimd};
 /// # Errors
 /// [`Error::NotFinite`].
 pub(super) fn unit_of(entries: &[f64]) -> Result<i32> {
+    Ok(power::unit(largest(entries, "a")?))
+}
+
+/// The largest magnitude of the entries of what is called `what` in errors, 0 of none. Maxima are kept apart in lanes: one
+/// alone would wait for itself at every entry.
+///
+/// # Errors
+/// [`Error::NotFinite`].
+pub(super) fn largest(entries: &[f64], what: &'static str) -> Result<f64> {
     let (largest, finite) = run(Largest(entries));
-    if !finite {
-        return Err(Error::NotFinite { what: "a", nan: entries.iter().any(|x| x.is_nan()) });
-    }
-    Ok(power::unit(largest))
+    if finite { Ok(largest) } else { Err(Error::NotFinite { what, nan: entries.iter().any(|x| x.is_nan()) }) }
 }
 
 /// The largest magnitude, and whether every value is finite.
