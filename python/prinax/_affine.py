@@ -69,22 +69,19 @@ class Affine(Transformer):
         self._check_fitted()
         return FrozenTransform._of(*self._map(), self._whitening())
 
-    def _divisors(self) -> tuple[Array, Array] | None:
-        """Variances whose roots divide the scores, with the roots themselves for where the squares leave the
-        range of numbers; or None."""
-        return None
-
     def _scores(self, A: Array) -> Array:
         Z = _core.project_fast(A, self._attributes, self._map_names)
         return _core.project(A, *self._map(), self._whitening()) if Z is None else Z
 
     def _whitening(self) -> tuple[Array, Array] | None:
-        divisors = self._divisors()
-        if divisors is None:
+        """Variances whose roots divide the scores where ``whiten=True``, and the roots themselves for where
+        the squares leave the range of numbers."""
+        model: Any = self
+        if not getattr(model, "whiten", False):
             return None
         k, by = self._n_features_out, type(self).__name__
-        variance = _validation.vector(divisors[0], k, by, "explained_variance_")
-        return variance, divisors[1] if len(divisors[1]) == k else variance
+        variance = _validation.vector(model.explained_variance_, k, by, "explained_variance_")
+        return variance, model._deviations if len(model._deviations) == k else variance
 
     def _map(self) -> tuple[Array, Array, Array | None]:
         """Mean, matrix and scale as the core reads them, whatever a user has put in their place."""

@@ -328,6 +328,3 @@ class IncrementalPCA(GaussianProjection):
         solution = self.__dict__.get("_solution")
         # What a user has put into the estimator comes first, as when it is read.
         return {**solution.model(), **self.__dict__} if solution else self.__dict__
-
-    def _divisors(self) -> tuple[Array, Array] | None:
-        return (self.explained_variance_, self._deviations) if self.whiten else None

@@ -312,9 +312,6 @@ class PCA(GaussianProjection):
         self._set_fitted(state)
         return A
 
-    def _divisors(self) -> tuple[Array, Array] | None:
-        return (self.explained_variance_, self._deviations) if self.whiten else None
-
     # --- the number of components ---------------------------------------------------------------------------
 
     def n_components_for(self, ratio: float | None = None, min_eigenvalue: float | None = None) -> int:
