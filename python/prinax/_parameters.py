@@ -179,7 +179,7 @@ def batch_rows(name: str, value: Any) -> int | None:
 
 def progress(name: str, value: Any) -> Any:
     """True, False, or what is called with (done, total)."""
-    if callable(value) or isinstance(value, (bool, np.bool_)):
+    if callable(value) or is_bool(value):
         return value
     raise TypeError(f"{name} must be True, False or a callable(done, total), got {_shown(value)}")
 
