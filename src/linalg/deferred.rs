@@ -114,7 +114,7 @@ impl Task<'_> {
         products: &mut [f64],
         team: &Team,
     ) {
-        let (stride, n, x) = (self.x.len(), self.n, self.x);
+        let (stride, x) = (self.x.len(), self.x);
         let mut jobs = Vec::with_capacity(self.pieces);
         for (p, y) in products.chunks_exact_mut(stride).take(self.pieces).enumerate() {
             let (mine, rest) = rows.split_at_mut((self.start(p + 1) - self.start(p)) * stride);
@@ -123,7 +123,7 @@ impl Task<'_> {
         }
         team.map(jobs, |(rows, first, y)| {
             y[self.first..first].fill(0.0);
-            run(Pass { rows, first, n, pending, x, y });
+            run(Pass { rows, first, pending, x, y });
         });
     }
 }

@@ -9,14 +9,19 @@ use super::orthogonal::{deflate, length};
 use super::random::Random;
 use super::unit::largest;
 
-/// Steps for each vector: the first finds it, the second cleans it, the third makes up for an unlucky start.
+/// Steps for each vector: the first finds it, the second cleans it, the third makes up for an unlucky start and is left
+/// out where the residual says that there was none.
 const STEPS: usize = 3;
+const LEAST_STEPS: usize = 2;
 
 /// Starts for each vector.
 const STARTS: usize = 3;
 
 /// Accepted residual |T z - lambda z|, in units of `sqrt(n) eps |T|`.
 const RESIDUAL: f64 = 8.0;
+
+/// The residual, in the same units, that another step would not make smaller by much: its own rounding.
+const SETTLED: f64 = 1.0;
 
 /// A vector that keeps less than this share of its length beside the others has to go on.
 const SAFE_SHARE: f64 = 0.1;
@@ -28,13 +33,11 @@ pub(super) fn vectors_of(diagonal: &[f64], off_diagonal: &[f64], values: &[f64])
     let mut vectors = Vec::with_capacity(n * values.len());
     let (mut random, mut factors) = (Random::new(0), Factors::new(n));
     let norm = norm_of(diagonal, off_diagonal);
-    let accepted = RESIDUAL * (n as f64).sqrt() * f64::EPSILON * norm;
+    let unit = (n as f64).sqrt() * f64::EPSILON * norm;
     for &value in values {
         factors.factor(diagonal, off_diagonal, value, f64::EPSILON * norm + f64::MIN_POSITIVE);
-        let vector = (0..STARTS).find_map(|_| {
-            let vector = iterate(&factors, &vectors, &mut random)?;
-            (residual(diagonal, off_diagonal, value, &vector) <= accepted).then_some(vector)
-        })?;
+        let within = |vector: &[f64], units: f64| residual(diagonal, off_diagonal, value, vector) <= units * unit;
+        let vector = (0..STARTS).find_map(|_| iterate(&factors, &vectors, &mut random, within))?;
         vectors.extend_from_slice(&vector);
     }
     Some(vectors)
@@ -50,23 +53,32 @@ fn norm_of(diagonal: &[f64], off_diagonal: &[f64]) -> f64 {
     })
 }
 
-/// A unit vector from a random start, orthogonal to the `others`; `None` when the last step still lost it among them.
-fn iterate(factors: &Factors, others: &[f64], random: &mut Random) -> Option<Vec<f64>> {
+/// A unit vector from a random start, orthogonal to the `others`; `None` when the last step still lost it among them, or
+/// when its residual is not `within` what is accepted.
+fn iterate(
+    factors: &Factors,
+    others: &[f64],
+    random: &mut Random,
+    within: impl Fn(&[f64], f64) -> bool,
+) -> Option<Vec<f64>> {
     let n = factors.pivots.len();
     let mut vector = vec![0.0; n];
     random.fill_symmetric(&mut vector);
     let mut kept = 0.0;
-    for _ in 0..STEPS {
+    for step in 1..=STEPS {
         factors.solve(&mut vector);
         normalize(&mut vector)?;
         deflate(others, &mut vector, n);
         kept = normalize(&mut vector)?;
+        if step >= LEAST_STEPS && kept >= SAFE_SHARE && within(&vector, SETTLED) {
+            return Some(vector);
+        }
     }
     if kept < SAFE_SHARE {
         deflate(others, &mut vector, n);
         normalize(&mut vector)?;
     }
-    Some(vector)
+    within(&vector, RESIDUAL).then_some(vector)
 }
 
 /// Makes a vector one of unit length; its length before, unless that is no positive number.

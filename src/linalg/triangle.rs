@@ -2,6 +2,11 @@
 //! v'`, `y = A x`.
 
 use pulp::{Simd, WithSimd};
+use std::array::from_fn;
+
+/// Rows that go along the columns together where nothing is pending: x and y are loaded once for all of them, and four
+/// running sums do not wait for each other. With updates pending, the multipliers of two rows fill 16 registers.
+const ROWS: usize = 4;
 
 /// The update `- v w' - w v'`.
 #[derive(Clone, Copy)]
@@ -12,12 +17,10 @@ pub(super) struct Pair<'a> {
 
 /// Some consecutive rows of the triangle and their share of the product: all entries of y from `first` on.
 pub(super) struct Pass<'a, const PENDING: usize> {
-    /// Padded rows, as long as x; an even number of them unless they end the matrix.
+    /// Padded rows, as long as x and zero in the padding; an even number of them unless they end the matrix.
     pub(super) rows: &'a mut [f64],
     /// The row of the matrix that comes first.
     pub(super) first: usize,
-    /// Order of the matrix.
-    pub(super) n: usize,
     /// Applied to `rows`; all vectors as long as x and zero in the padding.
     pub(super) pending: [Pair<'a>; PENDING],
     pub(super) x: &'a [f64],
@@ -37,26 +40,80 @@ impl<const PENDING: usize> WithSimd for Pass<'_, PENDING> {
 /// [`Pass`] inside another loop.
 #[inline(always)]
 pub(super) fn multiply<S: Simd, const PENDING: usize>(simd: S, pass: Pass<PENDING>) {
-    let Pass { rows, first, n, mut pending, x, y } = pass;
+    let Pass { rows, first, mut pending, x, y } = pass;
     let stride = x.len();
-    assert!(y.len() == stride && n <= stride);
+    assert!(y.len() == stride);
+    y[first..].fill(0.0);
+    if PENDING == 0 {
+        let (rest, i) = multiply_rows::<S, ROWS>(simd, rows, first, x, y);
+        multiply_rows::<S, 1>(simd, rest, i, x, y);
+        return;
+    }
     for pair in &mut pending {
         *pair = Pair { v: &pair.v[..stride], w: &pair.w[..stride] };
     }
-    y[first..n].fill(0.0);
     let mut twos = rows.chunks_exact_mut(2 * stride);
     let mut i = first;
     for two in &mut twos {
         let (upper, lower) = two.split_at_mut(stride);
-        row_pair(simd, [upper, lower], i, n, &pending, x, y);
+        row_pair(simd, [upper, lower], i, &pending, x, y);
         i += 2;
     }
-    let row = twos.into_remainder();
-    if i < n && !row.is_empty() {
+    if let Some(last) = twos.into_remainder().get_mut(i) {
         for Pair { v, w } in &pending {
-            row[i] -= 2.0 * v[i] * w[i];
+            *last -= 2.0 * v[i] * w[i];
         }
-        y[i] += row[i] * x[i];
+        y[i] += *last * x[i];
+    }
+}
+
+/// The product of the rows from row i on, `R` at a time, with nothing pending; what is left of them, and its first row.
+#[inline(always)]
+fn multiply_rows<'a, S: Simd, const R: usize>(
+    simd: S,
+    rows: &'a [f64],
+    mut i: usize,
+    x: &[f64],
+    y: &mut [f64],
+) -> (&'a [f64], usize) {
+    let groups = rows.chunks_exact(R * x.len());
+    let rest = groups.remainder();
+    for group in groups {
+        let mut lines = group.chunks_exact(x.len());
+        multiply_group(simd, from_fn::<_, R, _>(|_| lines.next().unwrap_or_default()), i, x, y);
+        i += R;
+    }
+    (rest, i)
+}
+
+/// Rows i .. i + R: the columns before the next full vector one by one, then vectors.
+#[inline(always)]
+fn multiply_group<S: Simd, const R: usize>(simd: S, rows: [&[f64]; R], i: usize, x: &[f64], y: &mut [f64]) {
+    let full = (i + R).next_multiple_of(S::F64_LANES).min(x.len());
+    let mut own = [0.0; R];
+    for r in 0..R {
+        let here = x[i + r];
+        own[r] = rows[r][i + r] * here;
+        for j in i + r + 1..full {
+            own[r] += rows[r][j] * x[j];
+            y[j] += rows[r][j] * here;
+        }
+    }
+    let here: [_; R] = from_fn(|r| simd.splat_f64s(x[i + r]));
+    let mut sums = [simd.splat_f64s(0.0); R];
+    let (beside, beyond) = (S::as_simd_f64s(&x[full..]).0, S::as_mut_simd_f64s(&mut y[full..]).0);
+    let rows: [_; R] = from_fn(|r| &S::as_simd_f64s(&rows[r][full..]).0[..beside.len()]);
+    for (j, (&x, y)) in beside.iter().zip(beyond).enumerate() {
+        let mut total = *y;
+        for r in 0..R {
+            let entries = rows[r][j];
+            sums[r] = simd.mul_add_e_f64s(entries, x, sums[r]);
+            total = simd.mul_add_e_f64s(entries, here[r], total);
+        }
+        *y = total;
+    }
+    for r in 0..R {
+        y[i + r] += own[r] + simd.reduce_sum_f64s(sums[r]);
     }
 }
 
@@ -66,7 +123,6 @@ fn row_pair<S: Simd, const PENDING: usize>(
     simd: S,
     [upper, lower]: [&mut [f64]; 2],
     i: usize,
-    n: usize,
     pending: &[Pair; PENDING],
     x: &[f64],
     y: &mut [f64],
@@ -77,14 +133,14 @@ fn row_pair<S: Simd, const PENDING: usize>(
         upper[i] -= 2.0 * v0 * w0;
         upper[i + 1] -= v0 * w1 + w0 * v1;
         lower[i + 1] -= 2.0 * v1 * w1;
-        for j in i + 2..full.min(n) {
+        for j in i + 2..full {
             upper[j] -= v0 * w[j] + w0 * v[j];
             lower[j] -= v1 * w[j] + w1 * v[j];
         }
     }
     let [x0, x1] = [x[i], x[i + 1]];
     let mut sums = [upper[i] * x0 + upper[i + 1] * x1, upper[i + 1] * x0 + lower[i + 1] * x1];
-    for j in i + 2..full.min(n) {
+    for j in i + 2..full {
         sums[0] += upper[j] * x[j];
         sums[1] += lower[j] * x[j];
         y[j] += upper[j] * x0 + lower[j] * x1;
@@ -139,48 +195,20 @@ fn row_pair_vectors<S: Simd, const PENDING: usize>(
 ) -> [f64; 2] {
     let [upper, lower] = rows;
     let len = x.len();
-    assert!(upper.len() == len && lower.len() == len && y.len() == len);
-    for pair in pairs {
-        assert!(pair.v.len() == len && pair.w.len() == len);
-    }
-    // Two running sums for each row: one alone would wait for itself.
-    let mut sums = [[simd.splat_f64s(0.0); 2]; 2];
-    for j in 0..len / 2 {
-        for half in 0..2 {
-            step(simd, 2 * j + half, [&mut *upper, &mut *lower], pairs, here, x, y, &mut sums[half]);
+    assert!(pairs.iter().all(|pair| pair.v.len() == len && pair.w.len() == len));
+    let mut sums = [simd.splat_f64s(0.0); 2];
+    for (j, (((upper, lower), &x), y)) in upper.iter_mut().zip(lower).zip(x).zip(y).enumerate() {
+        let (mut a, mut b) = (*upper, *lower);
+        for pair in pairs {
+            a = simd.mul_add_e_f64s(pair.minus_v[0], pair.w[j], a);
+            b = simd.mul_add_e_f64s(pair.minus_v[1], pair.w[j], b);
+            a = simd.mul_add_e_f64s(pair.minus_w[0], pair.v[j], a);
+            b = simd.mul_add_e_f64s(pair.minus_w[1], pair.v[j], b);
         }
+        (*upper, *lower) = (a, b);
+        sums[0] = simd.mul_add_e_f64s(a, x, sums[0]);
+        sums[1] = simd.mul_add_e_f64s(b, x, sums[1]);
+        *y = simd.mul_add_e_f64s(b, here[1], simd.mul_add_e_f64s(a, here[0], *y));
     }
-    if len % 2 == 1 {
-        step(simd, len - 1, [upper, lower], pairs, here, x, y, &mut sums[0]);
-    }
-    let [even, odd] = sums;
-    [simd.reduce_sum_f64s(simd.add_f64s(even[0], odd[0])), simd.reduce_sum_f64s(simd.add_f64s(even[1], odd[1]))]
-}
-
-/// Vector j of both rows.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn step<S: Simd, const PENDING: usize>(
-    simd: S,
-    j: usize,
-    [upper, lower]: [&mut [S::f64s]; 2],
-    pairs: &[PairVectors<S>; PENDING],
-    here: [S::f64s; 2],
-    x: &[S::f64s],
-    y: &mut [S::f64s],
-    sums: &mut [S::f64s; 2],
-) {
-    let (mut a, mut b) = (upper[j], lower[j]);
-    for pair in pairs {
-        a = simd.mul_add_e_f64s(pair.minus_v[0], pair.w[j], a);
-        b = simd.mul_add_e_f64s(pair.minus_v[1], pair.w[j], b);
-        a = simd.mul_add_e_f64s(pair.minus_w[0], pair.v[j], a);
-        b = simd.mul_add_e_f64s(pair.minus_w[1], pair.v[j], b);
-    }
-    if PENDING > 0 {
-        (upper[j], lower[j]) = (a, b);
-    }
-    sums[0] = simd.mul_add_e_f64s(a, x[j], sums[0]);
-    sums[1] = simd.mul_add_e_f64s(b, x[j], sums[1]);
-    y[j] = simd.mul_add_e_f64s(b, here[1], simd.mul_add_e_f64s(a, here[0], y[j]));
+    sums.map(|sum| simd.reduce_sum_f64s(sum))
 }

@@ -120,9 +120,9 @@ impl WithSimd for Reduce<'_> {
                 break;
             }
             if k == 0 {
-                multiply(simd, Pass { rows, first: k + 1, n, pending: [], x: row, y });
+                multiply(simd, Pass { rows, first: k + 1, pending: [], x: row, y });
             } else {
-                multiply(simd, Pass { rows, first: k + 1, n, pending: [Pair { v, w }], x: row, y });
+                multiply(simd, Pass { rows, first: k + 1, pending: [Pair { v, w }], x: row, y });
             }
             finish(simd, found.tau, &row[k + 1..n], &mut y[k + 1..n]);
             swap(&mut w, &mut y);
