@@ -121,6 +121,10 @@ impl Task<'_> {
             rows = rest;
             jobs.push((mine, self.first + self.start(p), y));
         }
+        if PENDING == 0 {
+            // Each thread goes back over what it has just updated.
+            jobs.chunks_mut(self.pieces.div_ceil(team.threads())).for_each(<[_]>::reverse);
+        }
         team.map(jobs, |(rows, first, y)| {
             y[self.first..first].fill(0.0);
             run(Pass { rows, first, pending, x, y });

@@ -45,8 +45,10 @@ pub(super) fn multiply<S: Simd, const PENDING: usize>(simd: S, pass: Pass<PENDIN
     assert!(y.len() == stride);
     y[first..].fill(0.0);
     if PENDING == 0 {
-        let (rest, i) = multiply_rows::<S, ROWS>(simd, rows, first, x, y);
-        multiply_rows::<S, 1>(simd, rest, i, x, y);
+        let whole = rows.len() / (ROWS * stride) * ROWS;
+        let (groups, rest) = rows.split_at(whole * stride);
+        multiply_rows::<S, 1>(simd, rest, first + whole, x, y);
+        multiply_rows::<S, ROWS>(simd, groups, first, x, y);
         return;
     }
     for pair in &mut pending {
@@ -67,23 +69,14 @@ pub(super) fn multiply<S: Simd, const PENDING: usize>(simd: S, pass: Pass<PENDIN
     }
 }
 
-/// The product of the rows from row i on, `R` at a time, with nothing pending; what is left of them, and its first row.
+/// The product of the rows from `first` on with nothing pending, `R` at a time, the last first: they are what the pass
+/// before, which went down, has left in the cache.
 #[inline(always)]
-fn multiply_rows<'a, S: Simd, const R: usize>(
-    simd: S,
-    rows: &'a [f64],
-    mut i: usize,
-    x: &[f64],
-    y: &mut [f64],
-) -> (&'a [f64], usize) {
-    let groups = rows.chunks_exact(R * x.len());
-    let rest = groups.remainder();
-    for group in groups {
+fn multiply_rows<S: Simd, const R: usize>(simd: S, rows: &[f64], first: usize, x: &[f64], y: &mut [f64]) {
+    for (g, group) in rows.chunks_exact(R * x.len()).enumerate().rev() {
         let mut lines = group.chunks_exact(x.len());
-        multiply_group(simd, from_fn::<_, R, _>(|_| lines.next().unwrap_or_default()), i, x, y);
-        i += R;
+        multiply_group(simd, from_fn::<_, R, _>(|_| lines.next().unwrap_or_default()), first + g * R, x, y);
     }
-    (rest, i)
 }
 
 /// Rows i .. i + R: the columns before the next full vector one by one, then vectors.
