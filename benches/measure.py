@@ -38,15 +38,18 @@ FRESH = 0.7
 # Then comes one untimed call, whose caches were another's, and samples, up to so many and so long together.
 TURN_SAMPLES = 10
 TURN_SECONDS = 20e-3
-# A peer below so many times our time could be ahead or behind by noise alone: both of us get more turns.
+# A peer below so many times our time could be ahead or behind by noise alone: both of us get more turns, and
+# more again while an equally accurate one is this near, ahead or behind.
 CLOSE = 2.0
+NEAR = 1.15
 
 
 @dataclass(frozen=True)
 class Budget:
     """How long each contestant is timed at each thread count, how often at least and at most.
 
-    We, and who is close to us or faster, go on until so many turns, or that many seconds altogether.
+    We, and who is close to us or faster, go on until so many turns, or that many seconds altogether; where a
+    verdict is near, we and the peers it hangs on go on `near` times as long.
     """
 
     seconds: float
@@ -54,10 +57,11 @@ class Budget:
     most: int
     close_turns: int
     close_seconds: float
+    near: int
 
 
-FULL = Budget(0.2, 3, 150, 9, 3.0)
-QUICK = Budget(0.1, 3, 100, 3, 0.5)
+FULL = Budget(0.2, 3, 150, 9, 3.0, 3)
+QUICK = Budget(0.1, 3, 100, 3, 0.5, 1)
 
 Call = Callable[[], object]
 
@@ -118,14 +122,16 @@ class Result:
 
     def rivals(self, threads: int) -> dict[str, Outcome]:
         """The peers as accurate as we are."""
-        entries = self.outcomes[threads]
-        enough = max(SLACK * entries[OURS].error, FLOOR[self.row.dtype])
-        return {
-            n: o for n, o in entries.items() if not n.startswith(OURS) and o.samples and o.error <= enough
-        }
+        return rivals(self.row, self.outcomes[threads])
 
     def best_rival(self, threads: int) -> tuple[str, Outcome] | None:
         return min(self.rivals(threads).items(), key=lambda entry: entry[1].median, default=None)
+
+
+def rivals(row: Row, entries: dict[str, Outcome]) -> dict[str, Outcome]:
+    """The peers among the outcomes of a row that are as accurate as we are."""
+    enough = max(SLACK * entries[OURS].error, FLOOR[row.dtype])
+    return {n: o for n, o in entries.items() if not n.startswith(OURS) and o.samples and o.error <= enough}
 
 
 def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limits) -> Result:
@@ -140,7 +146,7 @@ def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limit
             outcomes[count][name], seconds = _first(call, count, errors)
             if seconds < SLOW:
                 pace[count, name] = seconds
-    _rounds(calls, outcomes, pace, budget)
+    _rounds(row, calls, outcomes, pace, budget)
     limit = (
         {count: limits.seconds(count, row.dtype, row.flops, row.read) for count in counts} if row.read else {}
     )
@@ -167,6 +173,7 @@ def _timed(call: Call) -> tuple[object, float]:
 
 
 def _rounds(
+    row: Row,
     calls: dict[str, Call],
     outcomes: dict[int, dict[str, Outcome]],
     pace: dict[tuple[int, str], float],
@@ -181,8 +188,12 @@ def _rounds(
         samples = outcomes[count][name].samples
         if len(samples) < budget.least or (len(samples) < budget.most and spent[key] < budget.seconds):
             return True
-        close = statistics.median(samples) <= CLOSE * outcomes[count][OURS].median
-        return close and turns[key] < budget.close_turns and spent[key] < budget.close_seconds
+        ours = outcomes[count][OURS].median
+        if statistics.median(samples) > CLOSE * ours:
+            return False
+        near = [n for n, o in rivals(row, outcomes[count]).items() if ours / NEAR <= o.median <= ours * NEAR]
+        more = budget.near if name in near or (near and name == OURS) else 1
+        return turns[key] < more * budget.close_turns and spent[key] < more * budget.close_seconds
 
     while waiting := [key for key in pace if waits(key)]:
         for count, name in waiting:

@@ -172,13 +172,14 @@ with 2 threads. A turn begins with a pause that lasts until the threads of the c
 stopped spinning (OpenBLAS's after a tenth of a second), with a gigabyte of memory taken and freed where
 calls are long, so that no virtual machine makes them wait for it, and with an untimed call where they
 are short. We and the peers below twice our time have nine turns each or three seconds, the others a
-few. Beside each time stands the error: of the singular values, each relative to itself (against QR and
-the singular values of R, never squared), the residual |Xc'Xc v - sigma^2 v| / sigma_1^2, of scores and
-matrix entries against long double. A peer counts as equally accurate when its error is at most ten
-times ours, or below 1e-9 (float32: 1e-5). Ratios below 1, where a peer is faster, are bold. "Of the
-limit" is the least time that the arithmetic, or one reading of the data, could take at the rates below,
-as a share of ours; for fits the arithmetic is that of the cheapest known road. On a shared machine only
-ratios within one run mean anything.
+few; we and an equally accurate peer within 15 % of us have three times as many. Beside each time stands
+the error: of the singular values, each relative to itself (against QR and the singular values of R,
+never squared), the residual |Xc'Xc v - sigma^2 v| / sigma_1^2, of scores and matrix entries against
+long double. A peer counts as equally accurate when its error is at most ten times ours, or below 1e-9
+(float32: 1e-5). Ratios below 1, where a peer is faster, are bold. "Of the limit" is the least time that
+the arithmetic, or one reading of the data, could take at the rates below, as a share of ours; for fits
+the arithmetic is that of the cheapest known road. On a shared machine only ratios within one run mean
+anything.
 """
 
 
