@@ -54,15 +54,26 @@ def test_a_peer_counts_only_when_as_accurate(measure):
     assert result.best_rival(1)[0] == "fast and nearly as right"
 
 
-def test_who_is_close_to_us_is_timed_longer(measure, monkeypatch):
-    seconds = {"prinax": 1.0, "ahead": 0.5, "close": 1.9, "far": 2.1}
+def turns_taken(measure, monkeypatch, seconds, wrong=()):
     calls = {name: partial(float, value) for name, value in seconds.items()}
     monkeypatch.setattr(measure, "turn", lambda call, pace: ([call()], call()))  # one sample a turn
-    outcomes = {1: {name: measure.Outcome([]) for name in calls}}
-    budget = measure.Budget(seconds=0.0, least=1, most=10, close_turns=4, close_seconds=10.0)
-    measure._rounds(calls, outcomes, dict.fromkeys(((1, name) for name in calls), 1e-6), budget)
-    turns = {name: len(outcome.samples) for name, outcome in outcomes[1].items()}
+    outcomes = {name: measure.Outcome([], {"sigma": float(name in wrong)}) for name in calls}
+    budget = measure.Budget(seconds=0.0, least=1, most=10, close_turns=4, close_seconds=10.0, near=3)
+    row = measure.Row(name="row", group="group")
+    measure._rounds(row, calls, {1: outcomes}, dict.fromkeys(((1, name) for name in calls), 1e-6), budget)
+    return {name: len(outcome.samples) for name, outcome in outcomes.items()}
+
+
+def test_who_is_close_to_us_is_timed_longer(measure, monkeypatch):
+    seconds = {"prinax": 1.0, "ahead": 0.5, "close": 1.9, "far": 2.1}
+    turns = turns_taken(measure, monkeypatch, seconds)
     assert turns == {"prinax": 4, "ahead": 4, "close": 4, "far": 1}
+
+
+def test_a_near_verdict_is_timed_longest(measure, monkeypatch):
+    seconds = {"prinax": 1.0, "near": 0.9, "near and wrong": 1.1, "close": 1.9, "far": 2.1}
+    turns = turns_taken(measure, monkeypatch, seconds, wrong=["near and wrong"])
+    assert turns == {"prinax": 12, "near": 12, "near and wrong": 4, "close": 4, "far": 1}
 
 
 def test_a_turn_waits_for_threads_that_still_compute(measure):
