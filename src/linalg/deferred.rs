@@ -1,4 +1,4 @@
-//! Tridiagonalisation of what does not fit the cache: most passes over the triangle only read it.
+//! Tridiagonalisation of what does not fit the cache: every other pass over the triangle only reads it.
 //!
 //! Up to [`DEFERRED`] updates stay pending. The product of a new column with the matrix as it should be is that with
 //! the matrix as it is, less `sum v (w'x) + w (v'x)`; every [`DEFERRED`]-th pass applies what is pending. This is the
@@ -14,7 +14,7 @@ use pulp::{Simd, WithSimd};
 
 /// Updates that wait for one pass. With two, writing is a third of the traffic, the corrections stay below a hundredth of
 /// the work, and what the pass needs of them stays in 16 registers: one that applies four takes over three times as long
-/// as one that only reads.
+/// as one that only reads, and goes along four rows at once instead of two.
 const DEFERRED: usize = 2;
 
 /// Up to this order the triangle stays in the second cache, and updating at once costs nothing.
