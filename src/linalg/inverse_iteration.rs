@@ -5,7 +5,7 @@
 //! their space out. References: Wilkinson (1965), chapter 5; Ipsen (1997), "Computing an eigenvector with inverse
 //! iteration".
 
-use super::orthogonal::{deflate, length};
+use super::orthogonal::{length, project};
 use super::random::Random;
 use super::unit::largest;
 
@@ -23,8 +23,9 @@ const RESIDUAL: f64 = 8.0;
 /// The residual, in the same units, that another step would not make smaller by much: its own rounding.
 const SETTLED: f64 = 1.0;
 
-/// A vector that keeps less than this share of its length beside the others has to go on.
-const SAFE_SHARE: f64 = 0.1;
+/// A vector that keeps less than this share of its length beside the others has to go on, and the last one is projected
+/// once more: only what keeps most of its length is orthogonal to the others after one projection.
+const SAFE_SHARE: f64 = 0.5;
 
 /// Orthonormal eigenvectors of the tridiagonal (diagonal, `off_diagonal`) for these eigenvalues, one after the other;
 /// `None` where one does not come out as it should. `O(n k + n k^2)` operations.
@@ -68,14 +69,14 @@ fn iterate(
     for step in 1..=STEPS {
         factors.solve(&mut vector);
         normalize(&mut vector)?;
-        deflate(others, &mut vector, n);
+        project(others, &mut vector, n);
         kept = normalize(&mut vector)?;
         if step >= LEAST_STEPS && kept >= SAFE_SHARE && within(&vector, SETTLED) {
             return Some(vector);
         }
     }
     if kept < SAFE_SHARE {
-        deflate(others, &mut vector, n);
+        project(others, &mut vector, n);
         normalize(&mut vector)?;
     }
     within(&vector, RESIDUAL).then_some(vector)

@@ -2,7 +2,7 @@
 
 use super::eigh::{Eigen, eigh_leading};
 use super::operator::Operator;
-use super::orthogonal::{append, append_random, deflate, length};
+use super::orthogonal::{Lengths, append, append_random, length, project};
 use super::product::{columns, multiply};
 use super::random::Random;
 use super::unit::largest;
@@ -12,7 +12,8 @@ use crate::threads::Team;
 use nalgebra::DMatrix;
 
 /// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the last
-/// block E of V. All of V stays orthonormal to rounding (Gram-Schmidt, twice, against everything).
+/// block E of V. All of V stays orthonormal to rounding: of a product, its large projections are removed first, those on
+/// the vectors that Q is coupled to, and then all that rounding has left of any.
 pub(super) struct Krylov<'a> {
     operator: &'a dyn Operator,
     dim: usize,
@@ -28,6 +29,8 @@ pub(super) struct Krylov<'a> {
     size: usize,
     /// Vectors of the last block of V.
     last: usize,
+    /// The first vector of V that Q is coupled to: that of the last block, or of all after a restart.
+    coupled: usize,
     /// R, pending x last, row-major, in that unit.
     coupling: Vec<f64>,
     exponent: Option<i32>,
@@ -55,6 +58,7 @@ impl<'a> Krylov<'a> {
             projected,
             size: 0,
             last: 0,
+            coupled: 0,
             coupling,
             exponent,
             random,
@@ -111,10 +115,16 @@ impl<'a> Krylov<'a> {
         self.rescale(&mut block)?;
         self.images.extend_from_slice(&block);
         let before: Vec<f64> = block.chunks_exact(dim).map(length).collect();
-        let coefficients = deflate(&self.basis, &mut block, dim);
-        for (i, row) in coefficients.chunks_exact(width).enumerate() {
-            row.iter().enumerate().for_each(|(c, &h)| self.projected[(i, self.size + c)] = h);
+        let large = project(&self.basis[self.coupled * dim..], &mut block, dim);
+        let lengths = |(&whole, vector)| Lengths { whole, left: length(vector) };
+        let before: Vec<Lengths> = before.iter().zip(block.chunks_exact(dim)).map(lengths).collect();
+        let small = project(&self.basis, &mut block, dim);
+        for (first, coefficients) in [(self.coupled, large), (0, small)] {
+            for (i, row) in (first..).zip(coefficients.chunks_exact(width)) {
+                row.iter().enumerate().for_each(|(c, &h)| self.projected[(i, self.size + c)] += h);
+            }
         }
+        self.coupled = self.size;
         self.size += width;
         self.last = width;
         let wanted = self.width.min(dim - self.size);
@@ -183,18 +193,20 @@ impl<'a> Krylov<'a> {
         self.images.clear();
         self.images.extend_from_slice(images.as_slice());
         self.size = kept;
+        self.coupled = 0;
         self.projected.fill(0.0);
         for (j, &theta) in ritz.values.iter().enumerate() {
             self.projected[(j, j)] = theta;
         }
     }
 
-    /// Doubles the block by random vectors, with room for four blocks beside the `kept` vectors of a restart.
+    /// Doubles the block by random vectors, with room for it, and for four blocks beside the `kept` vectors of a restart.
     pub(super) fn widen(&mut self, kept: usize) {
         let spare = self.dim - self.basis.len() / self.dim;
         (0..self.width.min(spare)).for_each(|_| append_random(&mut self.basis, self.dim, &mut self.random));
         self.width = (2 * self.width).min(self.dim);
-        let capacity = (kept + 4 * self.width).max(self.capacity()).min(self.dim);
+        let wanted = (kept + 4 * self.width).max(self.size + self.pending());
+        let capacity = wanted.max(self.capacity()).min(self.dim);
         self.projected.resize_mut(capacity, capacity, 0.0);
     }
 

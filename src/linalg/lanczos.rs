@@ -217,4 +217,22 @@ mod tests {
         }
         assert!(sufficed);
     }
+
+    #[test]
+    fn many_copies_of_every_value_are_found() {
+        let (team, tol) = (Team::solo(), 1e-12);
+        for (dim, copies, k) in [(310, 10, 10), (330, 7, 10), (400, 10, 10), (400, 12, 13), (410, 5, 15), (350, 20, 15)]
+        {
+            let value = |i: usize| ((dim - 1 - i) / copies) as f64;
+            let a = DMatrix::from_fn(dim, dim, |i, j| if i == j { value(i) } else { 0.0 });
+            let options = LanczosOptions { tol, seed: 0, max_products: None };
+            let found = lanczos(&Dense::try_from(&a).unwrap(), k, &options, &team).unwrap().unwrap();
+            for (j, &theta) in found.values.iter().enumerate() {
+                assert!((theta - value(j)).abs() <= tol * value(0), "{dim} {copies} {k}: {theta} {}", value(j));
+            }
+            let gram = found.vectors.transpose() * &found.vectors;
+            let defect = (gram - DMatrix::identity(k, k)).amax();
+            assert!(defect <= dim as f64 * f64::EPSILON, "{dim} {copies} {k}: {defect:e}");
+        }
+    }
 }

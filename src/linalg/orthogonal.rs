@@ -12,31 +12,42 @@ const DEAD_SHARE: f64 = 64.0 * f64::EPSILON;
 /// Projections of one vector: the second makes it orthogonal to rounding, the third serves a nearly full basis.
 const PROJECTIONS: usize = 3;
 
-/// Removes from the vectors of `block` their projections on the orthonormal `basis`, twice; vectors of length `len` lie
-/// one after the other. Returns the coefficients `basis' block`, the row of each basis vector one after the other.
-pub(super) fn deflate(basis: &[f64], block: &mut [f64], len: usize) -> Vec<f64> {
-    let mut total = vec![0.0; (basis.len() / len.max(1)) * (block.len() / len.max(1))];
-    for _ in 0..2 {
-        let mut coefficients = inner_products(basis, block, len);
-        total.iter_mut().zip(&coefficients).for_each(|(t, c)| *t += c);
-        for c in &mut coefficients {
-            *c = -*c;
-        }
-        add_combinations(basis, &coefficients, block, len);
-    }
+/// Removes from the vectors of `block` their projections on the orthonormal `basis`; vectors of length `len` lie one after
+/// the other. Returns the coefficients `basis' block`, the row of each basis vector one after the other.
+pub(super) fn project(basis: &[f64], block: &mut [f64], len: usize) -> Vec<f64> {
+    let coefficients = inner_products(basis, block, len);
+    let negative: Vec<f64> = coefficients.iter().map(|c| -c).collect();
+    add_combinations(basis, &negative, block, len);
+    coefficients
+}
+
+/// [`project`] twice, so that what is left is orthogonal to the basis however little it is. Returns the sum of both
+/// coefficients.
+fn deflate(basis: &[f64], block: &mut [f64], len: usize) -> Vec<f64> {
+    let mut total = project(basis, block, len);
+    let rest = project(basis, block, len);
+    total.iter_mut().zip(rest).for_each(|(total, c)| *total += c);
     total
+}
+
+/// The lengths of a column of a block: as it was, and before the basis was last projected out of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths {
+    pub(super) whole: f64,
+    pub(super) left: f64,
 }
 
 /// Appends an orthonormal basis of `block` to the orthonormal `basis`, whose span `block` is already orthogonal to.
 ///
-/// `before[c]` is the length column c had before it was deflated: what is left of a column counts as nothing when it is
-/// rounding of that. Dead columns are replaced by random directions, so that `wanted` columns are appended always.
+/// What is left of a column counts as nothing when it is rounding of its `whole` length, and is deflated again when it is
+/// little beside what was `left` before. Dead columns are replaced by random directions, so that `wanted` columns are
+/// appended always.
 ///
 /// Returns R, wanted x (columns of the block F), row-major: `F = (new columns) R`.
 pub(super) fn append(
     basis: &mut Vec<f64>,
     block: &[f64],
-    before: &[f64],
+    before: &[Lengths],
     (len, wanted): (usize, usize),
     random: &mut Random,
 ) -> Vec<f64> {
@@ -51,10 +62,10 @@ pub(super) fn append(
         let mut coefficients = deflate(&basis[old..], &mut column, len);
         let kept = length(&column);
         coefficients.iter().enumerate().for_each(|(i, &r)| triangle[i * width + c] = r);
-        if kept <= DEAD_SHARE * before[c] || !normalize(&mut column) {
+        if kept <= DEAD_SHARE * before[c].whole || !normalize(&mut column) {
             continue;
         }
-        if kept < SAFE_SHARE * before[c] {
+        if kept < SAFE_SHARE * before[c].left {
             coefficients = deflate(basis, &mut column, len);
             debug_assert!(coefficients.iter().all(|c| c.abs() < 1.0));
             if !normalize(&mut column) {
@@ -154,7 +165,8 @@ mod tests {
         let (first, rest) = block.split_at_mut(len);
         rest[..len].iter_mut().zip(&*first).for_each(|(x, y)| *x = -2.0 * y); // dependent
         rest[len..2 * len].iter_mut().zip(&*first).for_each(|(x, y)| *x = y + 1e-9 * *x); // nearly
-        let before: Vec<f64> = block.chunks_exact(len).map(length).collect();
+        let before: Vec<Lengths> =
+            block.chunks_exact(len).map(length).map(|whole| Lengths { whole, left: whole }).collect();
         let mut basis = Vec::new();
         let triangle = append(&mut basis, &block, &before, (len, 4), &mut random);
         assert_eq!(basis.len(), 4 * len);
