@@ -303,6 +303,22 @@ def test_lanczos_reaches_the_residual_asked_for():
         assert np.linalg.norm(residual, axis=0).max() <= 1.01 * tol * np.linalg.norm(S, 2)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("unit", [0.1, 1.0])
+def test_lanczos_ends_where_rounding_hides_the_residual(dtype, unit):
+    # X = unit I (n x d): X'X - n mu mu' has the value unit^2 d - 1 times and unit^2 (1 - d / n) once.
+    n, d = 226, 166
+    X = unit * np.eye(n, d, dtype=dtype)
+    right = np.full(d, unit)
+    right[-1] *= np.sqrt(1 - d / n)
+    for k in (1, 20, d):
+        model = PCA(k, svd_solver="lanczos").fit(X)
+        assert_allclose(model.singular_values_, right[:k], rtol=1e-6)
+        V = model.components_.astype(float)
+        assert_allclose(V @ V.T, np.eye(k), atol=1e-6)
+        assert model.solver_ in ("lanczos", "full")
+
+
 def test_the_package_lists_what_it_offers():
     for name in (
         "PCA",

@@ -22,6 +22,9 @@ const FORETOLD: f64 = 0.5;
 const PRODUCTS_PER_DIM: usize = 50;
 /// Products that any matrix may take, whatever its dimension.
 const LEAST_PRODUCTS: usize = 2000;
+/// Restarts in a row that may pass without the largest residual becoming half of the least before: then it is rounding,
+/// which no further product takes away.
+const IDLE_RESTARTS: usize = 25;
 /// Values closer than this many tolerances count as one multiple eigenvalue.
 const TIE_TOLERANCES: f64 = 4.0;
 
@@ -39,8 +42,9 @@ pub struct LanczosOptions {
 
 /// The `k` largest eigenvalues (algebraically) of A with orthonormal eigenvectors, each with a verified residual.
 ///
-/// Returns `None` when `max_products` products, or a basis of the whole space, do not suffice, so that the caller takes the direct road. Multiple
-/// eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an orthonormal
+/// Returns `None` when `max_products` products, 50 for each dimension, or a basis of the whole space do not suffice, and
+/// when the residuals have stopped falling, so that the caller takes the direct road: by then it is the cheaper one.
+/// Multiple eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an orthonormal
 /// completion with values of about 0. Same bits for any team.
 ///
 /// Cost: 40 to 200 products for k = 10 unless the spectrum is flat, plus 8 dim m operations a product; memory 2 dim m,
@@ -48,7 +52,7 @@ pub struct LanczosOptions {
 ///
 /// # Errors
 /// [`Error::Value`] when k exceeds the dimension, [`Error::NotFinite`] when a product is not finite,
-/// [`Error::NoConvergence`] when no budget is set and the iteration stalls, [`Error::Interrupted`].
+/// [`Error::Interrupted`].
 ///
 /// Reference: Wu and Simon (2000), "Thick-restart Lanczos method for large symmetric eigenvalue problems".
 pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team: &Team) -> Result<Option<Eigen>> {
@@ -68,6 +72,8 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
         next_look: 0,
         seen: None,
         hold: 0,
+        least: f64::INFINITY,
+        idle: 0,
     };
     let most = options.max_products.unwrap_or(usize::MAX).min(PRODUCTS_PER_DIM * dim + LEAST_PRODUCTS);
     while search.space.products() + search.space.pending() <= most {
@@ -76,15 +82,12 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
         if let Some(found) = search.look(last, team)? {
             return Ok(Some(found));
         }
-        if search.space.pending() == 0 {
-            return Ok(None); // the basis spans the whole space: only the direct road can do better
+        // Where the basis spans the whole space, too, only the direct road can do better.
+        if search.space.pending() == 0 || search.idle > IDLE_RESTARTS {
+            break;
         }
     }
-    if options.max_products.is_some() {
-        return Ok(None);
-    }
-    let detail = format!("{most} products did not bring the residuals below {tol:e} of the largest eigenvalue");
-    Err(Error::NoConvergence { what: "lanczos", detail })
+    Ok(None)
 }
 
 /// What is looked for.
@@ -103,6 +106,10 @@ struct Search<'a> {
     seen: Option<(usize, f64)>,
     /// Products before which no answer counts, because hidden copies of a value are being looked for.
     hold: usize,
+    /// The least that the largest residual was at a restart, relative to the largest |theta|.
+    least: f64,
+    /// Restarts since it last became half of what it had been.
+    idle: usize,
 }
 
 impl Search<'_> {
@@ -130,6 +137,10 @@ impl Search<'_> {
         if full && self.space.pending() > 0 {
             self.space.restart(&ritz);
             (self.next_look, self.seen) = (0, None);
+            self.idle += usize::from(worst > allowed);
+            if worst / largest <= 0.5 * self.least {
+                (self.least, self.idle) = (worst / largest, 0);
+            }
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 
 use super::pca::PcaOptions;
 use super::plan::Solver;
-use super::roads::{leading_pairs_of, pairs_of, singular_values_of, tolerance, wanted};
+use super::roads::{Found, leading_pairs_of, pairs_of, singular_values_of, tolerance, wanted};
 use crate::covariance::gram;
 use crate::error::Result;
 use crate::linalg::{
@@ -14,8 +14,8 @@ use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
 
-/// The pairs of centred rows from their Gram matrix: those wanted, or all min(n, d); and whether they are all.
-pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team: &Team) -> Result<(Singular, bool)> {
+/// The pairs of centred rows from their Gram matrix: those wanted, or all min(n, d).
+pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team: &Team) -> Result<Found> {
     let scaled = gram(rows, team)?;
     let unit = power::power(scaled.exponent);
     let p = rows.rows().min(rows.cols());
@@ -23,11 +23,12 @@ pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team
         let residual = tolerance::<f64>(options.tol).max(T::EPSILON);
         let found = in_unit(leading_pairs_of(&scaled.matrix, k, options, team)?, unit);
         if first_small::<T>(&singular_values_of(&found)) == k {
-            return Ok((components_of(rows, found, residual, team)?, false));
+            let pairs = components_of(rows, found, residual, team)?;
+            return Ok(Found { pairs, complete: false, solver: Solver::Gram });
         }
     }
     let all = in_unit(eigh(&scaled.matrix, team)?, unit);
-    Ok((components_of(rows, all, T::EPSILON, team)?, true))
+    Ok(Found { pairs: components_of(rows, all, T::EPSILON, team)?, complete: true, solver: Solver::Gram })
 }
 
 fn in_unit(mut found: Eigen, unit: f64) -> Eigen {
@@ -35,19 +36,21 @@ fn in_unit(mut found: Eigen, unit: f64) -> Eigen {
     found
 }
 
-/// The `k` leading pairs by products with the data alone, and whether they are all; the Gram matrix where the iteration
-/// gives up.
+/// The `k` leading pairs by products with the data alone; from the Gram matrix where the iteration gives up.
 pub(super) fn leading_pairs<T: Lane>(
     rows: &Centered<T>,
     k: usize,
     solver: Solver,
     options: &PcaOptions,
     team: &Team,
-) -> Result<(Singular, bool)> {
+) -> Result<Found> {
     let operator = GramOf::new(rows);
     let tol = tolerance::<T>(options.tol);
     match pairs_of(&operator, k, solver, tol, options, team)? {
-        Some(found) => Ok((components_of(rows, found, tol, team)?, k == rows.rows().min(rows.cols()))),
+        Some(found) => {
+            let pairs = components_of(rows, found, tol, team)?;
+            Ok(Found { pairs, complete: k == rows.rows().min(rows.cols()), solver })
+        }
         None => gram_pairs(rows, options, team),
     }
 }

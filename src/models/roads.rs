@@ -58,12 +58,19 @@ pub(super) fn solve<T: Lane>(
     }
     let prepared = Prepared::new(x, weights, options, team)?;
     let rows = prepared.centered();
-    let (pairs, complete) = match solver {
-        Solver::Full => (singular(&rows, team)?, true),
+    let Found { pairs, complete, solver } = match solver {
+        Solver::Full => Found { pairs: singular(&rows, team)?, complete: true, solver },
         Solver::Gram => dual_pca::gram_pairs(&rows, options, team)?,
         _ => growing(&rows, prepared.total, solver, options, team)?,
     };
     Ok(prepared.solved(pairs, complete, solver))
+}
+
+/// Pairs, whether they are all, and the road that found them: another where the one asked for leads nowhere.
+pub(super) struct Found {
+    pub(super) pairs: Singular,
+    pub(super) complete: bool,
+    pub(super) solver: Solver,
 }
 
 /// The number of pairs that a road computes: those asked for where that is few, `None` for all.
@@ -214,7 +221,7 @@ fn growing<T: Lane>(
     solver: Solver,
     options: &PcaOptions,
     team: &Team,
-) -> Result<(Singular, bool)> {
+) -> Result<Found> {
     let p = rows.rows().min(rows.cols());
     if let Some(k) = options.components.known(p) {
         return iterate(rows, k, solver, options, team);
@@ -225,11 +232,11 @@ fn growing<T: Lane>(
     // Twice as many until the share is reached; half of all are as dear as all.
     let mut k = FIRST_GUESS.min(p);
     loop {
-        let (pairs, complete) = iterate(rows, k, solver, options, team)?;
-        let variances: Vec<f64> = pairs.values.iter().map(|s| s * s).collect();
+        let found = iterate(rows, k, solver, options, team)?;
+        let variances: Vec<f64> = found.pairs.values.iter().map(|s| s * s).collect();
         let reached = components_reaching(ratio, &variances, total);
-        if reached.is_some() || complete || k == p {
-            return Ok((pairs, complete));
+        if reached.is_some() || found.complete || k == p {
+            return Ok(found);
         }
         k = if 4 * k > p { p } else { 2 * k };
     }
@@ -244,7 +251,7 @@ fn iterate<T: Lane>(
     solver: Solver,
     options: &PcaOptions,
     team: &Team,
-) -> Result<(Singular, bool)> {
+) -> Result<Found> {
     let p = rows.rows().min(rows.cols());
     if rows.rows() < rows.cols() {
         return dual_pca::leading_pairs(rows, k, solver, options, team);
@@ -252,8 +259,8 @@ fn iterate<T: Lane>(
     let operator = ScatterOf::new(rows);
     let found = pairs_of(&operator, k, solver, tolerance::<T>(options.tol), options, team)?;
     match found {
-        Some(found) => Ok((refine(rows, singular_pairs(found), team)?, k == p)),
-        None => Ok((singular(rows, team)?, true)),
+        Some(found) => Ok(Found { pairs: refine(rows, singular_pairs(found), team)?, complete: k == p, solver }),
+        None => Ok(Found { pairs: singular(rows, team)?, complete: true, solver: Solver::Full }),
     }
 }
 
