@@ -245,13 +245,7 @@ fn growing<T: Lane>(
 /// Components tried first for a share of the variance.
 const FIRST_GUESS: usize = 16;
 
-fn iterate<T: Lane>(
-    rows: &Centered<T>,
-    k: usize,
-    solver: Solver,
-    options: &PcaOptions,
-    team: &Team,
-) -> Result<Found> {
+fn iterate<T: Lane>(rows: &Centered<T>, k: usize, solver: Solver, options: &PcaOptions, team: &Team) -> Result<Found> {
     let p = rows.rows().min(rows.cols());
     if rows.rows() < rows.cols() {
         return dual_pca::leading_pairs(rows, k, solver, options, team);
