@@ -14,7 +14,7 @@ use pulp::{Simd, WithSimd};
 
 /// Updates that wait for one pass. With two, writing is a third of the traffic, the corrections stay below a hundredth of
 /// the work, and what the pass needs of them stays in 16 registers: one that applies four takes over three times as long
-/// as one that only reads, and goes along four rows at once instead of two.
+/// as one that only reads.
 const DEFERRED: usize = 2;
 
 /// Up to this order the triangle stays in the second cache, and updating at once costs nothing.

@@ -22,8 +22,8 @@ const FORETOLD: f64 = 0.5;
 const PRODUCTS_PER_DIM: usize = 50;
 /// Products that any matrix may take, whatever its dimension.
 const LEAST_PRODUCTS: usize = 2000;
-/// Restarts in a row that may pass without the largest residual becoming half of the least before: then it is rounding,
-/// which no further product takes away.
+/// Restarts in a row that may pass without the largest residual becoming half of the least before: then what is missing is
+/// rounding, of the residuals or of what they are estimated from, which no further product takes away.
 const IDLE_RESTARTS: usize = 25;
 /// Values closer than this many tolerances count as one multiple eigenvalue.
 const TIE_TOLERANCES: f64 = 4.0;
@@ -108,7 +108,7 @@ struct Search<'a> {
     hold: usize,
     /// The least that the largest residual was at a restart, relative to the largest |theta|.
     least: f64,
-    /// Restarts since it last became half of what it had been.
+    /// Restarts since it last became half of what it had been, those on hold not counted.
     idle: usize,
 }
 
@@ -137,7 +137,7 @@ impl Search<'_> {
         if full && self.space.pending() > 0 {
             self.space.restart(&ritz);
             (self.next_look, self.seen) = (0, None);
-            self.idle += usize::from(worst > allowed);
+            self.idle += usize::from(self.space.products() >= self.hold);
             if worst / largest <= 0.5 * self.least {
                 (self.least, self.idle) = (worst / largest, 0);
             }
