@@ -59,9 +59,9 @@ impl<T: Lane> Scratch<T> {
         }
     }
 
-    /// Fills the tiles with P'P and the sums with 1'P of the packed rows P.
+    /// Fills the product with P'P and the sums with 1'P of the packed rows P.
     fn accumulate(&mut self, x: MatrixView<T>, rows: Option<Weights<T>>, pilot: &Pilot<T>, team: &Team) -> Result<()> {
-        self.product.tiles.clear();
+        self.product.sums.clear();
         self.sums.clear();
         self.sums.resize(x.cols(), 0.0);
         let pack = |panel: &mut Panel<T>, range| panel.pack(&x, range, &pilot.shift, rows);
@@ -74,7 +74,7 @@ impl<T: Lane> Scratch<T> {
         let dim = self.sums.len();
         let mut scatter = zeros(row_start(dim, dim), "the scatter of X")?;
         let share = if centered && weight > 0.0 { 1.0 / weight } else { 0.0 };
-        self.product.tiles.upper(|i, j, values| {
+        self.product.sums.upper(|i, j, values| {
             let by = self.sums[i] * share;
             let row = &mut scatter[row_start(dim, i) + j - i..][..values.len()];
             for ((s, &v), &r) in row.iter_mut().zip(values).zip(&self.sums[j..]) {

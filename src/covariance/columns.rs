@@ -10,18 +10,22 @@ use crate::error::Result;
 use crate::matrix::MatrixView;
 use crate::power::{power, scale};
 use crate::simd::panel::Shift;
-use crate::simd::syrk::Shape;
+use crate::simd::tiling::Shape;
 use crate::simd::{Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
+use std::array::from_fn;
 use std::ops::Range;
 
 /// Rows of a chunk: as many as a pilot of the largest sample is a sixteenth of.
 const CHUNK_ROWS: usize = 4096;
 /// Columns of a piece of work: its running sums stay in the first cache.
-const BLOCK_COLS: usize = 1024;
+const BLOCK_COLS: usize = 512;
 /// Rows accumulated in the element type before they are added up in `f64`.
 const FLUSH_ROWS: usize = 128;
+
+/// Rows accumulated together, so that sums are loaded once for all of them.
+const GROUP: usize = 4;
 
 /// First and second moments of each column.
 #[derive(Clone, Debug)]
@@ -161,23 +165,36 @@ impl<T: Lane> WithSimd for Accumulate<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, shift, sums, squares } = self;
-        for i in 0..rows.rows() {
-            let (row, row_tail) = T::vectors::<S>(rows.row(i).unwrap_or_default());
-            let (unit, unit_tail) = T::vectors::<S>(shift.units());
-            let (offset, offset_tail) = T::vectors::<S>(shift.offsets());
-            let (sums, sums_tail) = T::vectors_mut::<S>(sums);
-            let (squares, squares_tail) = T::vectors_mut::<S>(squares);
-            let columns = row.iter().zip(unit).zip(offset).zip(sums).zip(squares);
-            for ((((&x, &unit), &offset), sum), square) in columns {
-                let v = T::fma(simd, x, unit, offset);
-                *sum = T::vadd(simd, *sum, v);
-                *square = T::fma(simd, v, v, *square);
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let grouped = self.rows.rows() / GROUP * GROUP;
+        (0..grouped).step_by(GROUP).for_each(|first| self.group::<S, GROUP>(simd, first));
+        (grouped..self.rows.rows()).for_each(|first| self.group::<S, 1>(simd, first));
+    }
+}
+
+impl<T: Lane> Accumulate<'_, T> {
+    /// Adds `N` rows from `first`, in order.
+    #[inline(always)]
+    fn group<S: Simd, const N: usize>(&mut self, simd: S, first: usize) {
+        let rows: [_; N] = from_fn(|r| T::vectors::<S>(self.rows.row(first + r).unwrap_or_default()));
+        let (unit, unit_tail) = T::vectors::<S>(self.shift.units());
+        let (offset, offset_tail) = T::vectors::<S>(self.shift.offsets());
+        let (sums, sums_tail) = T::vectors_mut::<S>(self.sums);
+        let (squares, squares_tail) = T::vectors_mut::<S>(self.squares);
+        let vectors = rows.map(|(row, _)| &row[..sums.len()]);
+        let columns = sums.iter_mut().zip(squares).zip(unit).zip(offset).enumerate();
+        for (at, (((sum, square), &unit), &offset)) in columns {
+            let mut running = (*sum, *square);
+            for row in vectors {
+                let v = T::fma(simd, row[at], unit, offset);
+                running = (T::vadd(simd, running.0, v), T::fma(simd, v, v, running.1));
             }
-            let columns = row_tail.iter().zip(unit_tail).zip(offset_tail).zip(sums_tail).zip(squares_tail);
-            for ((((&x, &unit), &offset), sum), square) in columns {
-                let v = x * unit + offset;
+            (*sum, *square) = running;
+        }
+        let columns = sums_tail.iter_mut().zip(squares_tail).zip(unit_tail).zip(offset_tail).enumerate();
+        for (at, (((sum, square), &unit), &offset)) in columns {
+            for (_, row) in rows {
+                let v = row[at] * unit + offset;
                 *sum = *sum + v;
                 *square = v * v + *square;
             }

@@ -3,10 +3,9 @@
 use super::product::{Product, groups, team_within};
 use super::scaled::Scaled;
 use crate::error::Result;
-use crate::matrix::zeros;
 use crate::power::{exponent, power};
 use crate::simd::panel::Panel;
-use crate::simd::syrk::{Block, Tiles};
+use crate::simd::syrk::CrossProduct;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -14,10 +13,6 @@ use std::ops::Range;
 
 /// Rows looked at, evenly spread, for the unit that the products are computed in.
 const SAMPLE_ROWS: usize = 8;
-
-/// Groups of columns of the result that a team fills, each of at least so many.
-const SHARES: usize = 8;
-const LEAST_SHARE: usize = 64;
 
 /// `Y Y'` (n x n) of the centred, scaled rows `Y = (X - mean) * factor`, exactly symmetric.
 ///
@@ -72,38 +67,14 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
             panel.pack_columns(rows, columns.start + range.start..columns.start + range.end, T::of(power(-unit)));
         };
         product.add(columns.len(), &inner, pack, |_| ())?;
-        Ok(product.tiles)
+        Ok(product.sums)
     });
     let whole = parts.into_iter().reduce(|whole, part| {
         let (mut whole, part) = (whole?, part?);
         whole.merge(&part);
         Ok(whole)
     });
-    let Some(tiles) = whole.transpose()? else { return Ok(Vec::new()) };
-    let mut matrix = zeros(n.saturating_mul(n), "the Gram matrix")?;
-    let width = n.div_ceil(SHARES).max(LEAST_SHARE);
-    let shares = matrix.chunks_mut((width * n).max(1)).enumerate().map(|(at, share)| (at * width, share)).collect();
-    team.map(shares, |(first, share): (usize, &mut [f64])| write_columns(&tiles, first, n, share));
-    Ok(matrix)
-}
-
-/// Writes the columns from `first` on of a product, above the diagonal and below it.
-fn write_columns(tiles: &Tiles, first: usize, n: usize, columns: &mut [f64]) {
-    let lines = first..first + columns.len() / n;
-    tiles.touching(lines.clone(), |block| {
-        let Block { top, left, width, .. } = block;
-        for (i, values) in block.rows().filter(|(i, _)| lines.contains(i)) {
-            let from = i.max(left);
-            let values = &values[from - left..];
-            columns[(i - first) * n + from..][..values.len()].copy_from_slice(values);
-        }
-        for j in left.max(first)..lines.end.min(left + width) {
-            let above = &mut columns[(j - first) * n..][..j];
-            if let Some(above) = above.get_mut(top..) {
-                above.iter_mut().zip(block.column(j)).for_each(|(entry, v)| *entry = v);
-            }
-        }
-    });
+    whole.transpose()?.map_or_else(|| Ok(Vec::new()), |sums: CrossProduct| sums.whole(team))
 }
 
 #[cfg(test)]

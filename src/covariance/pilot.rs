@@ -3,7 +3,7 @@
 use crate::matrix::{Element, MatrixView};
 use crate::power::{exponent, power};
 use crate::simd::panel::{Shift, Weights};
-use crate::simd::syrk::Shape;
+use crate::simd::tiling::Shape;
 use crate::simd::{Lane, Spread};
 use std::ops::Range;
 

@@ -3,16 +3,19 @@
 use crate::error::Result;
 use crate::simd::Lane;
 use crate::simd::panel::Panel;
-use crate::simd::syrk::{Shape, Tiles};
+use crate::simd::syrk::CrossProduct;
+use crate::simd::tiling::Shape;
 use crate::threads::Team;
 use std::ops::Range;
 
-/// Rows of a panel in `f64` and in `f32`. Two strips of it stay in the first cache; `f32` sums are widened once a panel,
-/// so it pays for more.
-const PANEL_ROWS: [usize; 2] = [64, 96];
-/// Rows of the panels that a team shares between two waits for each other.
-const SHARED_ROWS: usize = 512;
-/// Widest P whose groups of rows each keep their own product; wider ones have one, whose tiles are shared out.
+/// Most rows of a panel in `f64` and in `f32`. A strip of it takes a fifth or two of the first cache; `f32` sums are widened
+/// once a panel, so it pays for more.
+const PANEL_ROWS: [usize; 2] = [96, 192];
+/// Rows * cols^2 of the panels that a team shares between two waits for each other, and how many panels at most: the waits
+/// cost some 1 %.
+const SHARED_WORK: usize = 128_000_000;
+const SHARED_PANELS: usize = 8;
+/// Widest P whose groups of rows each keep their own product; wider ones have one, whose bands are shared out.
 const GROUPED_COLS: usize = 256;
 /// Most groups: enough for any number of cores to share at these widths, few enough to merge for nothing.
 const GROUPS: usize = 16;
@@ -23,7 +26,7 @@ const GROUP_WORK: usize = 8_000_000;
 
 /// The running product, and the panels that feed it.
 pub(super) struct Product<T> {
-    pub(super) tiles: Tiles,
+    pub(super) sums: CrossProduct,
     shape: Shape,
     capacity: usize,
     panels: Vec<Panel<T>>,
@@ -33,10 +36,12 @@ impl<T: Lane> Product<T> {
     /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by side.
     pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
         let shape = Shape::of::<T>();
-        let capacity = PANEL_ROWS[usize::from(!T::DOUBLE)].min(rows).max(1);
-        let panels = if team.threads() > 1 { SHARED_ROWS.min(rows).div_ceil(capacity) } else { 1 };
-        let panels = (0..panels.max(1)).map(|_| Panel::new(capacity, cols, shape)).collect();
-        Ok(Self { tiles: Tiles::new(cols, shape)?, shape, capacity, panels })
+        // Panels of equal length: a short last one would cost as many updates of the sums as the others.
+        let capacity = rows.div_ceil(rows.div_ceil(PANEL_ROWS[usize::from(!T::DOUBLE)]).max(1)).max(1);
+        let panels =
+            (0..shared(rows.div_ceil(capacity), capacity, cols, team)).map(|_| Panel::new(capacity, cols, shape));
+        let panels = panels.collect();
+        Ok(Self { sums: CrossProduct::new(cols, shape)?, shape, capacity, panels })
     }
 
     /// How panels and tiles are cut.
@@ -62,14 +67,23 @@ impl<T: Lane> Product<T> {
                 pack(panel, start..rows.min(start + self.capacity));
             });
             self.panels[..used].iter().for_each(&mut packed);
-            self.tiles.add(&self.panels[..used], team);
+            self.sums.add(&self.panels[..used], team);
         }
         Ok(())
     }
 }
 
+/// How many of `all` panels of `rows` x `cols` are packed before they are multiplied: one, or some for each of a team.
+fn shared(all: usize, rows: usize, cols: usize, team: &Team) -> usize {
+    if team.threads() == 1 {
+        return 1;
+    }
+    let enough = SHARED_WORK / (cols.saturating_mul(cols).saturating_mul(rows)).max(1);
+    enough.clamp(1, SHARED_PANELS).next_multiple_of(team.threads()).min(all).max(1)
+}
+
 /// The groups of rows whose products are summed apart, by one thread each, and merged in order; a single group where the
-/// team shares the tiles instead. From the sizes alone.
+/// team shares the bands instead. From the sizes alone.
 pub(super) fn groups(rows: usize, cols: usize) -> Vec<Range<usize>> {
     let most = (rows / GROUP_ROWS).min(rows.saturating_mul(cols.saturating_mul(cols)) / GROUP_WORK).min(GROUPS);
     let count = if most == 0 || !is_grouped(cols) { 1 } else { 1 << most.ilog2() };

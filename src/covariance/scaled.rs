@@ -1,10 +1,9 @@
 //! Symmetric matrices in one power-of-two unit, and packed upper triangles.
 
 use crate::power::scale_all;
+use crate::simd::mirror::mirror;
+use crate::threads::Team;
 use nalgebra::DMatrix;
-
-/// Columns mirrored together: a block of both triangles stays in the first cache.
-const BLOCK: usize = 16;
 
 /// A matrix whose true value is `matrix * 2^exponent`: entries near 1 where the truth would overflow or vanish.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,21 +37,8 @@ pub(super) fn unpack(dim: usize, packed: &[f64], row: impl Fn(usize, &mut [f64])
         column[i..].copy_from_slice(&packed[start..start + dim - i]);
         row(i, &mut column[i..]);
     }
-    mirror(dim, matrix.as_mut_slice());
+    mirror(dim, matrix.as_mut_slice(), &Team::solo());
     matrix
-}
-
-/// Copies the lower triangle of a column-major matrix to the upper one.
-pub(super) fn mirror(dim: usize, matrix: &mut [f64]) {
-    for first in (0..dim).step_by(BLOCK) {
-        for top in (0..=first).step_by(BLOCK) {
-            for j in first..dim.min(first + BLOCK) {
-                for i in top..j.min(top + BLOCK) {
-                    matrix[j * dim + i] = matrix[i * dim + j];
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

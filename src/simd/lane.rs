@@ -39,6 +39,9 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
     fn low_bits_to_exponent<S: Simd>(a: Self::V<S>) -> Self::V<S>;
     /// Sum of the lanes.
     fn sum<S: Simd>(simd: S, a: Self::V<S>) -> Self;
+    /// The vectors of four rows by columns: lane `4 g + r` of vector `c` is row `r` of column `4 g + c`. For vectors of 256
+    /// bits; others may come in another order.
+    fn quads<S: Simd>(simd: S, rows: [Self::V<S>; 4]) -> [Self::V<S>; 4];
     /// The full vectors of a slice, and what is left.
     fn vectors<S: Simd>(x: &[Self]) -> (&[Self::V<S>], &[Self]);
     /// The full vectors of a slice, and what is left, to write.
@@ -82,7 +85,7 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
 
 macro_rules! lane {
     ($t:ty, $bits:ty, $v:ident, $splat:ident, $fma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $abs:ident,
-     $min:ident, $max:ident, $less:ident, $select:ident, $sum:ident, $as:ident, $as_mut:ident, $load:ident,
+     $min:ident, $max:ident, $less:ident, $select:ident, $sum:ident, $quads:ident, $as:ident, $as_mut:ident, $load:ident,
      $store:ident, $flush:ident) => {
         impl Lane for $t {
             type V<S: Simd> = S::$v;
@@ -141,6 +144,10 @@ macro_rules! lane {
                 simd.$sum(a)
             }
             #[inline(always)]
+            fn quads<S: Simd>(simd: S, rows: [S::$v; 4]) -> [S::$v; 4] {
+                simd.$quads(rows)
+            }
+            #[inline(always)]
             fn vectors<S: Simd>(x: &[Self]) -> (&[S::$v], &[Self]) {
                 S::$as(x)
             }
@@ -180,6 +187,7 @@ lane!(
     less_than_f32s,
     select_f32s,
     reduce_sum_f32s,
+    deinterleave_shfl_f32s,
     as_simd_f32s,
     as_mut_simd_f32s,
     partial_load_f32s,
@@ -202,6 +210,7 @@ lane!(
     less_than_f64s,
     select_f64s,
     reduce_sum_f64s,
+    deinterleave_shfl_f64s,
     as_simd_f64s,
     as_mut_simd_f64s,
     partial_load_f64s,

@@ -10,6 +10,7 @@ mod exp;
 mod lane;
 mod lane_sums;
 mod level;
+pub mod mirror;
 pub mod mirrored;
 mod pack;
 pub mod pairs;
@@ -21,6 +22,8 @@ mod rows;
 pub mod skinny;
 mod spread;
 pub mod syrk;
+pub mod tiling;
+pub mod transpose;
 
 pub use aligned::Aligned;
 pub use exp::{exp, exp2_nonpositive, tanh};

@@ -2,7 +2,7 @@
 
 use super::Lane;
 use super::panel::{Panel, Shift, Weights};
-use super::syrk::wide;
+use super::tiling::line;
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 
@@ -22,11 +22,13 @@ impl<T: Lane> WithSimd for Pack<'_, '_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match (wide::<S>(), self.weights.is_some()) {
-            (true, false) => self.rows::<S, 3, false>(simd),
-            (true, true) => self.rows::<S, 3, true>(simd),
-            (false, false) => self.rows::<S, 6, false>(simd),
-            (false, true) => self.rows::<S, 6, true>(simd),
+        match (line::<T, S>(), self.weights.is_some()) {
+            (2, false) => self.rows::<S, 2, false>(simd),
+            (2, true) => self.rows::<S, 2, true>(simd),
+            (3, false) => self.rows::<S, 3, false>(simd),
+            (3, true) => self.rows::<S, 3, true>(simd),
+            (_, false) => self.rows::<S, 6, false>(simd),
+            (_, true) => self.rows::<S, 6, true>(simd),
         }
     }
 }

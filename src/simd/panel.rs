@@ -1,9 +1,10 @@
 //! Panels: rows shifted by a pilot, put into their columns' units, weighted, and laid out for the register tiles.
 
 use super::pack::Pack;
-use super::syrk::Shape;
+use super::tiling::Shape;
+use super::transpose::transpose;
 use super::{Aligned, Centered, Lane, prefetch, run};
-use crate::matrix::{MatrixView, transpose};
+use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -126,15 +127,18 @@ impl<T: Lane> Panel<T> {
         self.rows = range.len();
         let map = ColumnMap::of(rows, range.clone(), unit);
         let x = rows.raw().columns_in(range.clone());
+        let (width, strip) = (range.len(), self.shape.strip);
+        let together = MAPPED.div_ceil(strip) * strip;
         let mut lines = std::mem::take(&mut self.mapped);
-        lines.resize(self.shape.strip * range.len(), T::zeroed());
-        for s in 0..self.shape.strips(self.cols) {
-            let samples = s * self.shape.strip..self.cols.min((s + 1) * self.shape.strip);
-            let count = samples.len();
-            let lines = &mut lines[..count * range.len()];
+        lines.resize(together * width, T::zeroed());
+        for first in (0..self.cols).step_by(together) {
+            let samples = first..self.cols.min(first + together);
+            let lines = &mut lines[..samples.len() * width];
             self.contiguous(&x, samples, |_, x| run(Apply { map: &map, x, lines }));
-            let strip = &mut self.buffer[s * self.capacity * self.shape.strip..][..range.len() * self.shape.strip];
-            transpose((lines, range.len()), (strip, self.shape.strip), (count, range.len()));
+            for (s, lines) in (first / strip..).zip(lines.chunks((strip * width).max(1))) {
+                let to = &mut self.buffer[s * self.capacity * strip..][..width * strip];
+                transpose((lines, width), (to, strip), (lines.len() / width, width));
+            }
         }
         self.mapped = lines;
     }
@@ -159,6 +163,9 @@ impl<T: Lane> ColumnMap<T> {
         Self { high: high[range].to_vec(), low, factor }
     }
 }
+
+/// Fewest rows that are mapped together before they are transposed: the next ones are on their way meanwhile.
+const MAPPED: usize = 24;
 
 /// Rows between the one that is mapped and the one that is sent for.
 const AHEAD: usize = 8;

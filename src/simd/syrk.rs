@@ -2,209 +2,107 @@
 //!
 //! A tile is `rows` x (`vectors` full vectors) of P'P held in registers while the rows of a panel pass by: one broadcast
 //! serves all vectors of its row, one load serves all rows of its column. Both operands come from the same packed strips,
-//! whose width is a multiple of the tile's rows and of its columns, so nothing is packed twice.
+//! so nothing is packed twice. A strip is as wide as a tile, and the rows of a tile may begin in one strip and end in the
+//! next: so the strip whose columns are loaded and the few that are broadcast to it fit the first cache together.
 
+use super::mirror::mirror;
 use super::panel::Panel;
+use super::tiling::{BAND, Job, Shape, line, plan};
 use super::{Lane, run};
 use crate::error::Result;
 use crate::matrix::zeros;
 use crate::threads::Team;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
-use std::ops::Range;
 
-/// Pieces that a team shares: enough that uneven threads finish together, each still some 100 us at d = 300.
-const PIECES: usize = 32;
-
-/// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    pub(super) lanes: usize,
-    pub(super) rows: usize,
-    pub(super) vectors: usize,
-    pub(super) strip: usize,
-}
-
-impl Shape {
-    /// The shape of the level in use.
-    #[must_use]
-    pub fn of<T: Lane>() -> Self {
-        run(Find::<T>(std::marker::PhantomData))
-    }
-
-    /// Number of strips that hold `cols` columns.
-    #[must_use]
-    pub fn strips(&self, cols: usize) -> usize {
-        cols.div_ceil(self.strip)
-    }
-
-    #[inline(always)]
-    pub(super) fn at<T: Lane, S: Simd>(_: S) -> Self {
-        let lanes = T::lanes::<S>();
-        let (rows, vectors, line) = if wide::<S>() { (8, 3, 3) } else { (6, 2, 6) };
-        Self { lanes, rows, vectors, strip: line * lanes }
-    }
-}
-
-/// Whether there are 32 registers of 512 bits: 8 x 3 accumulators fit, otherwise 6 x 2 in 16 registers.
-#[inline(always)]
-pub(super) fn wide<S: Simd>() -> bool {
-    S::F64_LANES == 8
-}
-
-struct Find<T>(std::marker::PhantomData<T>);
-
-impl<T: Lane> WithSimd for Find<T> {
-    type Output = Shape;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Shape {
-        Shape::at::<T, S>(simd)
-    }
-}
-
-/// One tile: rows from `row` of strip `a`, vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors
-/// for rows: `rows * vectors` rows of one vector, in as many registers.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    a: usize,
-    row: usize,
-    b: usize,
-    vector: usize,
-    count: usize,
-    tall: bool,
-}
-
-/// The running sum of P'P over panels, its upper triangle cut into tiles.
+/// The running sum of P'P over panels: its upper triangle, tile by tile.
 #[derive(Debug)]
-pub struct Tiles {
+pub struct CrossProduct {
     cols: usize,
     shape: Shape,
-    jobs: Vec<Job>,
+    bands: Vec<Vec<Job>>,
     sums: Vec<f64>,
+    clean: bool,
 }
 
-impl Tiles {
+impl CrossProduct {
     /// All zero, for `cols` columns.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
     pub fn new(cols: usize, shape: Shape) -> Result<Self> {
-        let jobs = plan(cols, shape);
-        let sums = zeros(jobs.len() * shape.rows * shape.vectors * shape.lanes, "the products of columns")?;
-        Ok(Self { cols, shape, jobs, sums })
+        let bands: Vec<Vec<Job>> = (0..cols).step_by(BAND).map(|first| plan(first, cols, shape)).collect();
+        let tiles: usize = bands.iter().map(Vec::len).sum();
+        let sums = zeros(tiles * shape.tile(), "the products of columns")?;
+        Ok(Self { cols, shape, bands, sums, clean: true })
     }
 
     /// Back to zero.
     pub fn clear(&mut self) {
-        self.sums.fill(0.0);
+        if !self.clean {
+            self.sums.fill(0.0);
+            self.clean = true;
+        }
     }
 
     /// Adds the sums of another product of as many columns.
     pub fn merge(&mut self, other: &Self) {
         debug_assert_eq!((self.cols, self.shape), (other.cols, other.shape));
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, v)| *sum += v);
+        self.clean = false;
     }
 
-    /// Adds P'P of each panel, in order. With more than one thread the tiles are shared out; the sums do not depend on how.
+    /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on how.
     pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
-        let size = self.shape.rows * self.shape.vectors * self.shape.lanes;
-        if team.threads() == 1 {
-            return run(Add { panels, jobs: &self.jobs, sums: &mut self.sums });
-        }
-        let jobs = self.jobs.len().div_ceil(PIECES).max(1);
-        let pieces = self.jobs.chunks(jobs).zip(self.sums.chunks_mut(jobs * size)).collect();
-        team.map(pieces, |(jobs, sums)| run(Add { panels, jobs, sums }));
+        let (tile, mut rest) = (self.shape.tile(), &mut self.sums[..]);
+        let bands =
+            self.bands.iter().filter_map(|jobs| Some((jobs, rest.split_off_mut(..jobs.len() * tile)?))).collect();
+        team.map(bands, |(jobs, sums): (&Vec<Job>, &mut [f64])| run(Add { panels, jobs, sums }));
+        self.clean = false;
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
     pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
-        self.touching(0..self.cols, |block| {
-            for (i, values) in block.rows() {
-                let from = i.max(block.left);
-                piece(i, from, &values[from - block.left..]);
-            }
-        });
+        let mut rest = &self.sums[..];
+        for jobs in &self.bands {
+            let Some(sums) = rest.split_off(..jobs.len() * self.shape.tile()) else { return };
+            self.band(jobs, sums, &mut piece);
+        }
     }
 
-    /// The blocks on and above the diagonal with an entry whose row or column lies in `lines`, and perhaps others.
-    pub fn touching(&self, lines: Range<usize>, mut visit: impl FnMut(Block)) {
+    /// The pieces of one band.
+    fn band(&self, jobs: &[Job], sums: &[f64], piece: &mut impl FnMut(usize, usize, &[f64])) {
         let Shape { lanes, rows, vectors, strip } = self.shape;
-        let touches = |from: usize, to: usize| from < lines.end && lines.start < to;
-        for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(rows * vectors * lanes)) {
-            let (stride, height) = if job.tall { (lanes, rows * vectors) } else { (vectors * lanes, rows) };
+        for (job, tile) in jobs.iter().zip(sums.chunks_exact(self.shape.tile())) {
+            let (height, stride) = if job.tall { (rows * vectors, lanes) } else { (rows, vectors * lanes) };
             let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
             let right = self.cols.min(left + job.count * lanes);
-            let height = height.min(right - top);
-            if touches(left, right) || touches(top, top + height) {
-                visit(Block { top, left, height, width: right - left, values: tile, stride });
+            for (i, values) in (top..right.min(top + height)).zip(tile.chunks_exact(stride)) {
+                let from = i.max(left);
+                piece(i, from, &values[from - left..right - left]);
             }
         }
     }
-}
 
-/// Entries of P'P: rows `top ..` against columns `left ..`. What lies below the diagonal does not count.
-#[derive(Clone, Copy, Debug)]
-pub struct Block<'a> {
-    /// The first row.
-    pub top: usize,
-    /// The first column.
-    pub left: usize,
-    /// Number of rows.
-    pub height: usize,
-    /// Number of columns.
-    pub width: usize,
-    values: &'a [f64],
-    stride: usize,
-}
-
-impl<'a> Block<'a> {
-    /// The rows by their numbers.
-    pub fn rows(self) -> impl Iterator<Item = (usize, &'a [f64])> {
-        let rows = self.values.chunks_exact(self.stride).take(self.height);
-        (self.top..).zip(rows.map(move |row| &row[..self.width]))
-    }
-
-    /// The column j from above.
-    pub fn column(self, j: usize) -> impl Iterator<Item = f64> {
-        self.values[j - self.left..].iter().step_by(self.stride).take(self.height).copied()
-    }
-}
-
-/// The tiles that touch the upper triangle, one pair of strips after the other so that both stay in the first cache.
-fn plan(cols: usize, shape: Shape) -> Vec<Job> {
-    let Shape { lanes, rows, vectors, strip } = shape;
-    let mut jobs = Vec::with_capacity(cols.div_ceil(rows) * cols.div_ceil(vectors * lanes));
-    for b in 0..shape.strips(cols) {
-        let columns = b * strip..cols.min((b + 1) * strip);
-        for a in 0..=b {
-            let mut first = columns.start;
-            while first < columns.end {
-                // What does not fill a tile comes first, where fewest rows lie above the diagonal.
-                let count = match (columns.end - first).div_ceil(lanes) % vectors {
-                    0 => vectors,
-                    odd => odd,
-                };
-                let block = first..columns.end.min(first + count * lanes);
-                first = block.end;
-                rows_of_block(&mut jobs, shape, (a, b), block);
-            }
-        }
-    }
-    jobs
-}
-
-/// The tiles of strip `a`'s rows against a block of strip `b`'s columns.
-fn rows_of_block(jobs: &mut Vec<Job>, shape: Shape, (a, b): (usize, usize), block: Range<usize>) {
-    let Shape { lanes, rows, vectors, strip } = shape;
-    let end = block.end.min((a + 1) * strip);
-    let mut top = a * strip;
-    while top < end {
-        let from = block.start.max(top / lanes * lanes); // vectors wholly below the diagonal are left out
-        let count = (block.end - from).div_ceil(lanes);
-        let tall = count == 1 && from == block.start && end - top > rows && strip % (rows * vectors) == 0;
-        jobs.push(Job { a, row: top % strip, b, vector: from % strip / lanes, count, tall });
-        top += if tall { rows * vectors } else { rows };
+    /// The whole symmetric matrix.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    pub fn whole(&self, team: &Team) -> Result<Vec<f64>> {
+        let n = self.cols;
+        let mut matrix = zeros(n.saturating_mul(n), "the products of columns")?;
+        let (mut rest, lines) = (&self.sums[..], matrix.chunks_mut((BAND * n).max(1)).enumerate());
+        let bands = self.bands.iter().zip(lines).filter_map(|(jobs, (at, lines))| {
+            Some((at * BAND, jobs, rest.split_off(..jobs.len() * self.shape.tile())?, lines))
+        });
+        team.map(bands.collect(), |(first, jobs, sums, lines): (usize, &Vec<Job>, &[f64], &mut [f64])| {
+            self.band(jobs, sums, &mut |i, j, values: &[f64]| {
+                // Too short for a call of memcpy.
+                lines[(i - first) * n + j..].iter_mut().zip(values).for_each(|(entry, &v)| *entry = v);
+            });
+        });
+        mirror(n, &mut matrix, team);
+        Ok(matrix)
     }
 }
 
@@ -220,7 +118,11 @@ impl<T: Lane> WithSimd for Add<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if wide::<S>() { self.tiles::<S, 8, 24, 3, 3>(simd) } else { self.tiles::<S, 6, 12, 2, 6>(simd) }
+        match line::<T, S>() {
+            3 => self.tiles::<S, 8, 24, 3, 3>(simd),
+            2 => self.tiles::<S, 6, 12, 2, 2>(simd),
+            _ => self.tiles::<S, 6, 12, 2, 6>(simd),
+        }
     }
 }
 
@@ -231,41 +133,60 @@ impl<T: Lane> Add<'_, T> {
         let line = VECTORS * lanes;
         for panel in self.panels {
             for (job, sums) in self.jobs.iter().zip(self.sums.chunks_exact_mut(ROWS * line)) {
-                let (a, b) = ((panel.strip(job.a), job.row), (panel.strip(job.b), job.vector));
-                match job.count {
-                    1 if job.tall => tile::<T, S, TALL, 1, LINE>(simd, a, b, lanes, sums),
-                    1 => tile::<T, S, ROWS, 1, LINE>(simd, a, b, line, sums),
-                    2 => tile::<T, S, ROWS, 2, LINE>(simd, a, b, line, sums),
-                    _ => tile::<T, S, ROWS, VECTORS, LINE>(simd, a, b, line, sums),
+                let a = [panel.strip(job.a), panel.strip(job.next)];
+                let operands = Operands { a, row: job.row, b: panel.strip(job.b), vector: job.vector };
+                match (job.split, job.count) {
+                    (4, _) if job.tall => operands.tile::<S, TALL, 4, 1, LINE>(simd, lanes, sums),
+                    (8, _) if job.tall => operands.tile::<S, TALL, 8, 1, LINE>(simd, lanes, sums),
+                    _ if job.tall => operands.tile::<S, TALL, TALL, 1, LINE>(simd, lanes, sums),
+                    (2, 1) => operands.tile::<S, ROWS, 2, 1, LINE>(simd, line, sums),
+                    (2, _) => operands.tile::<S, ROWS, 2, VECTORS, LINE>(simd, line, sums),
+                    (4, 1) => operands.tile::<S, ROWS, 4, 1, LINE>(simd, line, sums),
+                    (4, _) => operands.tile::<S, ROWS, 4, VECTORS, LINE>(simd, line, sums),
+                    (_, 1) => operands.tile::<S, ROWS, ROWS, 1, LINE>(simd, line, sums),
+                    (_, 2) => operands.tile::<S, ROWS, ROWS, 2, LINE>(simd, line, sums),
+                    _ => operands.tile::<S, ROWS, ROWS, VECTORS, LINE>(simd, line, sums),
                 }
             }
         }
     }
 }
 
-/// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors.
-#[inline(always)]
-fn tile<T: Lane, S: Simd, const ROWS: usize, const N: usize, const LINE: usize>(
-    simd: S,
-    (a, row): (&[T], usize),
-    (b, vector): (&[T], usize),
-    line: usize,
-    sums: &mut [f64],
-) {
-    let mut tile = [[T::splat(simd, T::zeroed()); N]; ROWS];
-    let (a, b) = (T::vectors::<S>(a).0.as_chunks::<LINE>().0, T::vectors::<S>(b).0.as_chunks::<LINE>().0);
-    for (a, b) in a.iter().zip(b) {
-        let (a, b) = (&cast_slice::<_, T>(a)[row..row + ROWS], &b[vector..vector + N]);
-        for r in 0..ROWS {
-            let x = T::splat(simd, a[r]);
-            for j in 0..N {
-                tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
+/// The packed rows that a tile reads: from `row` of the first strip on, against vectors from `vector` of another.
+struct Operands<'a, T> {
+    a: [&'a [T]; 2],
+    row: usize,
+    b: &'a [T],
+    vector: usize,
+}
+
+impl<T: Lane> Operands<'_, T> {
+    /// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors; the rows from
+    /// `SPLIT` on are the first of the second strip.
+    #[inline(always)]
+    fn tile<S: Simd, const ROWS: usize, const SPLIT: usize, const N: usize, const LINE: usize>(
+        self,
+        simd: S,
+        line: usize,
+        sums: &mut [f64],
+    ) {
+        let Self { a, row, b, vector } = self;
+        let mut tile = [[T::splat(simd, T::zeroed()); N]; ROWS];
+        let [a, next, b] = [a[0], a[1], b].map(|strip| T::vectors::<S>(strip).0.as_chunks::<LINE>().0);
+        for ((a, next), b) in a.iter().zip(next).zip(b) {
+            let (a, b) = (&cast_slice::<_, T>(a)[row..row + SPLIT], &b[vector..vector + N]);
+            let next = &cast_slice::<_, T>(next)[..ROWS - SPLIT];
+            for r in 0..ROWS {
+                let x = T::splat(simd, if r < SPLIT { a[r] } else { next[r - SPLIT] });
+                for j in 0..N {
+                    tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
+                }
             }
         }
-    }
-    for r in 0..ROWS {
-        let row = tile[r]; // a copy: borrowing the tile itself would keep it in memory all along
-        T::flush(simd, &row, &mut sums[r * line..(r + 1) * line]);
+        for r in 0..ROWS {
+            let row = tile[r]; // a copy: borrowing the tile itself would keep it in memory all along
+            T::flush(simd, &row, &mut sums[r * line..(r + 1) * line]);
+        }
     }
 }
 
@@ -293,11 +214,10 @@ mod tests {
             let shift = Shift::new(self.center.to_vec(), std::iter::repeat_n(T::of(2.0), cols), shape);
             let mut panel = Panel::new(self.x.rows(), cols, shape);
             Pack { x: self.x, shift: &shift, weights: self.weights, panel: &mut panel }.with_simd(simd);
-            let mut tiles = Tiles::new(cols, shape).unwrap();
-            Add { panels: std::slice::from_ref(&panel), jobs: &tiles.jobs, sums: &mut tiles.sums }.with_simd(simd);
-            let mut product = vec![f64::NAN; cols * cols];
-            tiles.upper(|i, j, values| product[i * cols + j..][..values.len()].copy_from_slice(values));
-            (panel.sums().iter().map(|&s| s.into()).collect(), product)
+            let mut product = CrossProduct::new(cols, shape).unwrap();
+            let jobs: Vec<Job> = product.bands.iter().flatten().copied().collect();
+            Add { panels: std::slice::from_ref(&panel), jobs: &jobs, sums: &mut product.sums }.with_simd(simd);
+            (panel.sums().iter().map(|&s| s.into()).collect(), product.whole(&Team::solo()).unwrap())
         }
     }
 
@@ -326,6 +246,7 @@ mod tests {
                         for j in i..cols {
                             let right: f64 = (0..rows).map(|r| weight(r) * packed(r, i) * packed(r, j)).sum();
                             assert_eq!(product[i * cols + j], right, "{rows} x {cols} ({i}, {j}) {level:?}");
+                            assert_eq!(product[j * cols + i], right);
                         }
                     }
                 }

@@ -1,0 +1,116 @@
+//! How the columns of a symmetric product P'P are cut: into strips for the panels, into tiles for the registers.
+
+use super::{Lane, run};
+use pulp::{Simd, WithSimd};
+
+/// Rows of P'P whose tiles are computed together, by one thread, before the next ones are. A multiple of every tile's rows.
+pub(super) const BAND: usize = 48;
+
+/// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub(super) lanes: usize,
+    pub(super) rows: usize,
+    pub(super) vectors: usize,
+    pub(super) strip: usize,
+}
+
+impl Shape {
+    /// The shape of the level in use.
+    #[must_use]
+    pub fn of<T: Lane>() -> Self {
+        run(Find::<T>(std::marker::PhantomData))
+    }
+
+    /// Number of strips that hold `cols` columns.
+    #[must_use]
+    pub fn strips(&self, cols: usize) -> usize {
+        cols.div_ceil(self.strip)
+    }
+
+    /// Entries of a tile.
+    pub(super) fn tile(self) -> usize {
+        self.rows * self.vectors * self.lanes
+    }
+
+    #[inline(always)]
+    pub(super) fn at<T: Lane, S: Simd>(_: S) -> Self {
+        let lanes = T::lanes::<S>();
+        let (rows, vectors) = if wide::<S>() { (8, 3) } else { (6, 2) };
+        Self { lanes, rows, vectors, strip: line::<T, S>() * lanes }
+    }
+}
+
+/// Vectors in a row of a strip: those of a tile, or a vector a row of it where they would be fewer columns than its rows.
+#[inline(always)]
+pub(super) fn line<T: Lane, S: Simd>() -> usize {
+    match (wide::<S>(), T::lanes::<S>()) {
+        (true, _) => 3,
+        (false, 1 | 2) => 6,
+        (false, _) => 2,
+    }
+}
+
+/// Whether there are 32 registers of 512 bits: 8 x 3 accumulators fit, otherwise 6 x 2 in 16 registers.
+#[inline(always)]
+fn wide<S: Simd>() -> bool {
+    S::F64_LANES == 8
+}
+
+struct Find<T>(std::marker::PhantomData<T>);
+
+impl<T: Lane> WithSimd for Find<T> {
+    type Output = Shape;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Shape {
+        Shape::at::<T, S>(simd)
+    }
+}
+
+/// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, against
+/// vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows * vectors` rows of one
+/// vector, in as many registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) a: usize,
+    pub(super) row: usize,
+    pub(super) split: usize,
+    pub(super) next: usize,
+    pub(super) b: usize,
+    pub(super) vector: usize,
+    pub(super) count: usize,
+    pub(super) tall: bool,
+}
+
+/// The tiles of the band from row `first` on that touch the upper triangle, one strip of columns after the other.
+pub(super) fn plan(first: usize, cols: usize, shape: Shape) -> Vec<Job> {
+    let Shape { lanes, rows, vectors, strip } = shape;
+    let mut jobs = Vec::new();
+    for b in first / strip..shape.strips(cols) {
+        let end = cols.min((b + 1) * strip);
+        for left in (b * strip..end).step_by(vectors * lanes) {
+            let right = end.min(left + vectors * lanes);
+            let mut top = first;
+            while top < right.min(first + BAND) {
+                let from = left.max(top / lanes * lanes); // vectors wholly below the diagonal are left out
+                let (a, row, count) = (top / strip, top % strip, (right - from).div_ceil(lanes));
+                let within = |height: usize| height.min(strip - row);
+                let most = rows * vectors;
+                let tall = count == 1 && left == from && right - top > rows && splits(most).contains(&within(most));
+                let height = if tall { most } else { rows };
+                let split = within(height);
+                // Rows beyond strip b lie below the diagonal and do not count.
+                let next = if split < height && a < b { a + 1 } else { a };
+                jobs.push(Job { a, row, split, next, b, vector: from % strip / lanes, count, tall });
+                top += height;
+            }
+        }
+    }
+    jobs
+}
+
+/// How the rows of a tall tile may be cut between two strips.
+fn splits(rows: usize) -> [usize; 3] {
+    [4, 8, rows]
+}
