@@ -234,13 +234,21 @@ impl<'a, T: Element> MatrixView<'a, T> {
 /// # Errors
 /// [`Error::Memory`].
 pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
-    memory::check::<T>(len, what)?;
     // Asked first, because `vec!` ends the process when it is refused; `vec!` then takes pages that are zero already.
-    let mut asked: Vec<T> = Vec::new();
-    let bytes = len as u128 * size_of::<T>() as u128;
-    asked.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
-    drop(black_box(asked));
+    drop(black_box(room::<T>(len, what)?));
     Ok(vec![T::of(0.0); len])
+}
+
+/// An empty buffer with room for `len` elements of `what`, or a refusal where the machine has none.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn room<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    memory::check::<T>(len, what)?;
+    let mut buffer = Vec::new();
+    let bytes = len as u128 * size_of::<T>() as u128;
+    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { what, bytes })?;
+    Ok(buffer)
 }
 
 /// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * stride + i` of `to`.

@@ -74,9 +74,9 @@ def measured(task: Task, mode: str | None, _budget: Budget) -> dict[str, list[fl
 
 
 def covariance_bytes(d: int, threads: int) -> float:
-    """8 (w d^2 / 2 + t (d^2 + 64 d)): w = 1 + t ceil(4 / t), at most 16, halves; t products and t panels."""
+    """8 (w d^2 / 2 + t (d^2 + 96 d)): w = 1 + t ceil(4 / t), at most 16, halves; t products and t panels."""
     halves = min(1 + threads * ceil(4 / threads), 16)
-    return 8 * (halves * d**2 / 2 + threads * (d**2 + 64 * d))
+    return 8 * (halves * d**2 / 2 + threads * (d**2 + 96 * d))
 
 
 def lanczos_bytes(n: int, d: int, k: int) -> float:

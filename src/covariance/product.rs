@@ -13,7 +13,7 @@ use std::ops::Range;
 const PANEL_ROWS: [usize; 2] = [96, 192];
 /// Rows * cols^2 of the panels that a team shares between two waits for each other, and how many panels at most: the waits
 /// cost some 1 %.
-const SHARED_WORK: usize = 128_000_000;
+const SHARED_WORK: usize = 256_000_000;
 const SHARED_PANELS: usize = 8;
 /// Widest P whose groups of rows each keep their own product; wider ones have one, whose bands are shared out.
 const GROUPED_COLS: usize = 256;

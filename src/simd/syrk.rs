@@ -10,78 +10,71 @@ use super::panel::Panel;
 use super::tiling::{BAND, Job, Shape, line, plan};
 use super::{Lane, run};
 use crate::error::Result;
-use crate::matrix::zeros;
+use crate::matrix::{room, zeros};
+use crate::memory;
 use crate::threads::Team;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
+
+/// Entries of the largest tile: eight rows of three vectors of 16.
+const MOST: usize = 8 * 3 * 16;
 
 /// The running sum of P'P over panels: its upper triangle, tile by tile.
 #[derive(Debug)]
 pub struct CrossProduct {
     cols: usize,
     shape: Shape,
-    bands: Vec<Vec<Job>>,
+    bands: Vec<Band>,
+}
+
+/// Some rows of P'P: their tiles, and the sums of each, none before the first panel.
+#[derive(Debug)]
+struct Band {
+    first: usize,
+    jobs: Vec<Job>,
     sums: Vec<f64>,
-    clean: bool,
 }
 
 impl CrossProduct {
-    /// All zero, for `cols` columns.
+    /// Of no panel, for `cols` columns.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
     pub fn new(cols: usize, shape: Shape) -> Result<Self> {
-        let bands: Vec<Vec<Job>> = (0..cols).step_by(BAND).map(|first| plan(first, cols, shape)).collect();
-        let tiles: usize = bands.iter().map(Vec::len).sum();
-        let sums = zeros(tiles * shape.tile(), "the products of columns")?;
-        Ok(Self { cols, shape, bands, sums, clean: true })
+        let what = "the products of columns";
+        memory::check::<f64>(cols.saturating_mul(cols) / 2, what)?; // all of it, before some is taken
+        let band = |first| {
+            let jobs = plan(first, cols, shape);
+            let sums = room(jobs.len() * shape.tile(), what)?;
+            Ok(Band { first, jobs, sums })
+        };
+        Ok(Self { cols, shape, bands: (0..cols).step_by(BAND).map(band).collect::<Result<_>>()? })
     }
 
-    /// Back to zero.
+    /// Back to no panel.
     pub fn clear(&mut self) {
-        if !self.clean {
-            self.sums.fill(0.0);
-            self.clean = true;
-        }
+        self.bands.iter_mut().for_each(|band| band.sums.clear());
     }
 
     /// Adds the sums of another product of as many columns.
     pub fn merge(&mut self, other: &Self) {
         debug_assert_eq!((self.cols, self.shape), (other.cols, other.shape));
-        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, v)| *sum += v);
-        self.clean = false;
+        for (band, other) in self.bands.iter_mut().zip(&other.bands) {
+            let known = band.sums.len().min(other.sums.len());
+            band.sums.iter_mut().zip(&other.sums).for_each(|(sum, v)| *sum += v);
+            band.sums.extend_from_slice(&other.sums[known..]);
+        }
     }
 
     /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on how.
     pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
-        let (tile, mut rest) = (self.shape.tile(), &mut self.sums[..]);
-        let bands =
-            self.bands.iter().filter_map(|jobs| Some((jobs, rest.split_off_mut(..jobs.len() * tile)?))).collect();
-        team.map(bands, |(jobs, sums): (&Vec<Job>, &mut [f64])| run(Add { panels, jobs, sums }));
-        self.clean = false;
+        let bands = self.bands.iter_mut().collect();
+        team.map(bands, |Band { jobs, sums, .. }: &mut Band| run(Add { panels, jobs, sums }));
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
     pub fn upper(&self, mut piece: impl FnMut(usize, usize, &[f64])) {
-        let mut rest = &self.sums[..];
-        for jobs in &self.bands {
-            let Some(sums) = rest.split_off(..jobs.len() * self.shape.tile()) else { return };
-            self.band(jobs, sums, &mut piece);
-        }
-    }
-
-    /// The pieces of one band.
-    fn band(&self, jobs: &[Job], sums: &[f64], piece: &mut impl FnMut(usize, usize, &[f64])) {
-        let Shape { lanes, rows, vectors, strip } = self.shape;
-        for (job, tile) in jobs.iter().zip(sums.chunks_exact(self.shape.tile())) {
-            let (height, stride) = if job.tall { (rows * vectors, lanes) } else { (rows, vectors * lanes) };
-            let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
-            let right = self.cols.min(left + job.count * lanes);
-            for (i, values) in (top..right.min(top + height)).zip(tile.chunks_exact(stride)) {
-                let from = i.max(left);
-                piece(i, from, &values[from - left..right - left]);
-            }
-        }
+        self.bands.iter().for_each(|band| band.pieces(self.cols, self.shape, &mut piece));
     }
 
     /// The whole symmetric matrix.
@@ -91,14 +84,11 @@ impl CrossProduct {
     pub fn whole(&self, team: &Team) -> Result<Vec<f64>> {
         let n = self.cols;
         let mut matrix = zeros(n.saturating_mul(n), "the products of columns")?;
-        let (mut rest, lines) = (&self.sums[..], matrix.chunks_mut((BAND * n).max(1)).enumerate());
-        let bands = self.bands.iter().zip(lines).filter_map(|(jobs, (at, lines))| {
-            Some((at * BAND, jobs, rest.split_off(..jobs.len() * self.shape.tile())?, lines))
-        });
-        team.map(bands.collect(), |(first, jobs, sums, lines): (usize, &Vec<Job>, &[f64], &mut [f64])| {
-            self.band(jobs, sums, &mut |i, j, values: &[f64]| {
+        let bands = self.bands.iter().zip(matrix.chunks_mut((BAND * n).max(1))).collect();
+        team.map(bands, |(band, lines): (&Band, &mut [f64])| {
+            band.pieces(n, self.shape, &mut |i, j, values: &[f64]| {
                 // Too short for a call of memcpy.
-                lines[(i - first) * n + j..].iter_mut().zip(values).for_each(|(entry, &v)| *entry = v);
+                lines[(i - band.first) * n + j..].iter_mut().zip(values).for_each(|(entry, &v)| *entry = v);
             });
         });
         mirror(n, &mut matrix, team);
@@ -106,11 +96,27 @@ impl CrossProduct {
     }
 }
 
+impl Band {
+    /// The rows of its tiles, each from the diagonal or the tile's first column on.
+    fn pieces(&self, cols: usize, shape: Shape, piece: &mut impl FnMut(usize, usize, &[f64])) {
+        let Shape { lanes, rows, vectors, strip } = shape;
+        for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(shape.tile())) {
+            let (height, stride) = if job.tall { (rows * vectors, lanes) } else { (rows, vectors * lanes) };
+            let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
+            let right = cols.min(left + job.count * lanes);
+            for (i, values) in (top..right.min(top + height)).zip(tile.chunks_exact(stride)) {
+                let from = i.max(left);
+                piece(i, from, &values[from - left..right - left]);
+            }
+        }
+    }
+}
+
 /// sums += P'P of every panel, tile by tile.
 struct Add<'a, T> {
     panels: &'a [Panel<T>],
     jobs: &'a [Job],
-    sums: &'a mut [f64],
+    sums: &'a mut Vec<f64>,
 }
 
 impl<T: Lane> WithSimd for Add<'_, T> {
@@ -131,8 +137,13 @@ impl<T: Lane> Add<'_, T> {
     fn tiles<S: Simd, const ROWS: usize, const TALL: usize, const VECTORS: usize, const LINE: usize>(self, simd: S) {
         let lanes = T::lanes::<S>();
         let line = VECTORS * lanes;
+        let tile = ROWS * line;
         for panel in self.panels {
-            for (job, sums) in self.jobs.iter().zip(self.sums.chunks_exact_mut(ROWS * line)) {
+            for (at, job) in self.jobs.iter().enumerate() {
+                if self.sums.len() < (at + 1) * tile {
+                    self.sums.extend_from_slice(&[0.0; MOST][..tile]);
+                }
+                let sums = &mut self.sums[at * tile..][..tile];
                 let a = [panel.strip(job.a), panel.strip(job.next)];
                 let operands = Operands { a, row: job.row, b: panel.strip(job.b), vector: job.vector };
                 match (job.split, job.count) {
@@ -215,8 +226,9 @@ mod tests {
             let mut panel = Panel::new(self.x.rows(), cols, shape);
             Pack { x: self.x, shift: &shift, weights: self.weights, panel: &mut panel }.with_simd(simd);
             let mut product = CrossProduct::new(cols, shape).unwrap();
-            let jobs: Vec<Job> = product.bands.iter().flatten().copied().collect();
-            Add { panels: std::slice::from_ref(&panel), jobs: &jobs, sums: &mut product.sums }.with_simd(simd);
+            for Band { jobs, sums, .. } in &mut product.bands {
+                Add { panels: std::slice::from_ref(&panel), jobs, sums }.with_simd(simd);
+            }
             (panel.sums().iter().map(|&s| s.into()).collect(), product.whole(&Team::solo()).unwrap())
         }
     }
