@@ -29,6 +29,6 @@ pub use aligned::Aligned;
 pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use level::{Level, level, run, run_at};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_all};
 pub use rows::{Centered, Parts};
 pub use spread::Spread;

@@ -2,7 +2,7 @@
 
 use super::panel::{Panel, Shift, Weights};
 use super::tiling::line;
-use super::{Lane, prefetch};
+use super::{Lane, prefetch_all};
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 
@@ -56,7 +56,7 @@ impl<T: Lane> Pack<'_, '_, T> {
         for first in (0..grouped).step_by(GROUP) {
             // Rows are read as fast as they come only where many of them are on their way.
             for r in first + ahead..first + ahead + GROUP {
-                T::vectors::<S>(x.row(r).unwrap_or_default()).0.iter().step_by(2).for_each(prefetch);
+                prefetch_all(x.row(r).unwrap_or_default());
             }
             let (rows, by) = gather::<T, GROUP, WEIGHTED>(x, first, shift, weights);
             strips.group::<GROUP, WEIGHTED>(simd, first, rows, by);

@@ -3,7 +3,7 @@
 use super::pack::Pack;
 use super::tiling::Shape;
 use super::transpose::transpose;
-use super::{Aligned, Centered, Lane, prefetch, run};
+use super::{Aligned, Centered, Lane, prefetch_all, run};
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -186,7 +186,7 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
         let (factor, factor_tail) = T::vectors::<S>(&self.map.factor);
         for (i, line) in self.lines.chunks_exact_mut(self.map.high.len().max(1)).enumerate() {
             // Rows end after a few cache lines, and where the next one begins the memory cannot guess.
-            T::vectors::<S>(self.x.row(i + AHEAD).unwrap_or_default()).0.iter().for_each(prefetch);
+            prefetch_all(self.x.row(i + AHEAD).unwrap_or_default());
             let (row, row_tail) = T::vectors::<S>(self.x.row(i).unwrap_or_default());
             let (line, tail) = T::vectors_mut::<S>(line);
             for ((((y, &x), &high), &low), &factor) in line.iter_mut().zip(row).zip(high).zip(low).zip(factor) {
