@@ -97,7 +97,8 @@ pub(super) fn plan(first: usize, cols: usize, shape: Shape) -> Vec<Job> {
                 let (a, row, count) = (top / strip, top % strip, (right - from).div_ceil(lanes));
                 let within = |height: usize| height.min(strip - row);
                 let most = rows * vectors;
-                let tall = count == 1 && left == from && right - top > rows && splits(most).contains(&within(most));
+                let fits = top + most <= first + BAND && tall_splits(most).contains(&within(most));
+                let tall = count == 1 && left == from && right - top > rows && fits;
                 let height = if tall { most } else { rows };
                 let split = within(height);
                 // Rows beyond strip b lie below the diagonal and do not count.
@@ -111,6 +112,49 @@ pub(super) fn plan(first: usize, cols: usize, shape: Shape) -> Vec<Job> {
 }
 
 /// How the rows of a tall tile may be cut between two strips.
-fn splits(rows: usize) -> [usize; 3] {
+fn tall_splits(rows: usize) -> [usize; 3] {
     [4, 8, rows]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every level's shape, for vectors of 64 to 512 bits, whether or not this machine has it.
+    fn shapes() -> impl Iterator<Item = Shape> {
+        let narrow = [(1, 6), (2, 6), (4, 2), (8, 2)].map(|(lanes, line)| (lanes, 6, 2, line));
+        let wide = [8, 16].map(|lanes| (lanes, 8, 3, 3));
+        let shapes = narrow.into_iter().chain(wide);
+        shapes.map(|(lanes, rows, vectors, line)| Shape { lanes, rows, vectors, strip: line * lanes })
+    }
+
+    #[test]
+    fn tiles_cover_the_upper_triangle_once() {
+        for shape in shapes() {
+            let Shape { lanes, rows, vectors, strip } = shape;
+            for cols in [1, 2, 5, 8, 9, 20, 47, 48, 50, 97, 100, 101, 150] {
+                let mut seen = vec![0; cols * cols];
+                for first in (0..cols).step_by(BAND) {
+                    for job in plan(first, cols, shape) {
+                        let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
+                        let height = if job.tall { rows * vectors } else { rows };
+                        let cuts = if job.tall { tall_splits(height) } else { [2, 4, rows] };
+                        assert!(cuts.contains(&job.split) && height - job.split <= strip, "{shape:?} {job:?}");
+                        assert!(job.row + job.split <= strip && job.count <= if job.tall { 1 } else { vectors });
+                        assert!(first <= top && top + height <= first + BAND);
+                        let right = cols.min(left + job.count * lanes);
+                        for i in top..right.min(top + height) {
+                            // Rows that count lie in the strips that are read.
+                            let read = if i - top < job.split { job.a } else { job.next };
+                            assert_eq!(i / strip, read, "{shape:?} {job:?}");
+                            (i.max(left)..right).for_each(|j| seen[i * cols + j] += 1);
+                        }
+                    }
+                }
+                for (at, &times) in seen.iter().enumerate() {
+                    assert_eq!(times, i32::from(at % cols >= at / cols), "{shape:?} {cols}: {at}");
+                }
+            }
+        }
+    }
 }
