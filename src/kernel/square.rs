@@ -6,6 +6,7 @@ use super::center::{along, both_ways};
 use crate::bands::Layout;
 use crate::error::Result;
 use crate::simd::pairs::{Group, strip};
+use crate::simd::transpose::Transpose;
 use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
@@ -191,7 +192,7 @@ impl<T: Lane, W: Watch<T>> WithSimd for Square<'_, T, W> {
                 watch.see(block, (down, across), (height, width), a == b);
                 write(block, &mut upper[down..down + height], across, width);
                 if a != b && mirrored {
-                    transpose(block, size, &mut flipped);
+                    Transpose { from: (block, size), to: (&mut flipped, size), size: (size, size) }.with_simd(simd);
                     let mirror = if a0 == b0 { &mut upper } else { &mut lower };
                     write(&flipped, &mut mirror[across..across + width], down, height);
                 }
@@ -210,23 +211,6 @@ fn write<T: Lane>(block: &[T], rows: &mut [&mut [T]], across: usize, width: usiz
             row[across..across + size].copy_from_slice(line); // of a length known to the compiler: six stores, no call
         } else {
             row[across..across + width].copy_from_slice(&line[..width]);
-        }
-    }
-}
-
-/// Transposes a square of values in pieces of 4 x 4, which the compiler turns into shuffles.
-#[inline(always)]
-fn transpose<T: Copy>(block: &[T], size: usize, out: &mut [T]) {
-    for (i, lines) in block.chunks_exact(4 * size).enumerate() {
-        let (l0, lines) = lines.split_at(size);
-        let (l1, lines) = lines.split_at(size);
-        let (l2, l3) = lines.split_at(size);
-        let quads = l0.as_chunks::<4>().0.iter().zip(l1.as_chunks::<4>().0);
-        let quads = quads.zip(l2.as_chunks::<4>().0).zip(l3.as_chunks::<4>().0);
-        for ((((l0, l1), l2), l3), out) in quads.zip(out.chunks_exact_mut(4 * size)) {
-            for j in 0..4 {
-                out[j * size + 4 * i..][..4].copy_from_slice(&[l0[j], l1[j], l2[j], l3[j]]);
-            }
         }
     }
 }

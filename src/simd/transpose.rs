@@ -18,10 +18,15 @@ pub fn transpose<T: Lane>(from: (&[T], usize), to: (&mut [T], usize), size: (usi
     run(Transpose { from, to, size });
 }
 
-struct Transpose<'a, T> {
-    from: (&'a [T], usize),
-    to: (&'a mut [T], usize),
-    size: (usize, usize),
+/// [`transpose`] for use inside a hot loop.
+#[derive(Debug)]
+pub struct Transpose<'a, T> {
+    /// The entries, and the distance between the starts of two rows.
+    pub from: (&'a [T], usize),
+    /// Their places, and the distance between the starts of two columns.
+    pub to: (&'a mut [T], usize),
+    /// Number of rows and of columns.
+    pub size: (usize, usize),
 }
 
 impl<T: Lane> WithSimd for Transpose<'_, T> {
