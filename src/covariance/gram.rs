@@ -74,7 +74,7 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
         whole.merge(&part);
         Ok(whole)
     });
-    whole.transpose()?.map_or_else(|| Ok(Vec::new()), |sums: CrossProduct| sums.whole(team))
+    whole.transpose()?.map_or_else(|| Ok(Vec::new()), |sums: CrossProduct| sums.whole("the Gram matrix", team))
 }
 
 #[cfg(test)]

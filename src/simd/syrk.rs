@@ -77,13 +77,13 @@ impl CrossProduct {
         self.bands.iter().for_each(|band| band.pieces(self.cols, self.shape, &mut piece));
     }
 
-    /// The whole symmetric matrix.
+    /// The whole symmetric matrix, which the user knows as `what`.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
-    pub fn whole(&self, team: &Team) -> Result<Vec<f64>> {
+    pub fn whole(&self, what: &'static str, team: &Team) -> Result<Vec<f64>> {
         let n = self.cols;
-        let mut matrix = zeros(n.saturating_mul(n), "the products of columns")?;
+        let mut matrix = zeros(n.saturating_mul(n), what)?;
         let bands = self.bands.iter().zip(matrix.chunks_mut((BAND * n).max(1))).collect();
         team.map(bands, |(band, lines): (&Band, &mut [f64])| {
             band.pieces(n, self.shape, &mut |i, j, values: &[f64]| {
@@ -229,7 +229,7 @@ mod tests {
             for Band { jobs, sums, .. } in &mut product.bands {
                 Add { panels: std::slice::from_ref(&panel), jobs, sums }.with_simd(simd);
             }
-            (panel.sums().iter().map(|&s| s.into()).collect(), product.whole(&Team::solo()).unwrap())
+            (panel.sums().iter().map(|&s| s.into()).collect(), product.whole("the product", &Team::solo()).unwrap())
         }
     }
 
