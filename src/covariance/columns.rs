@@ -84,7 +84,7 @@ impl Columns {
     fn of_piece<T: Lane>(x: MatrixView<T>, center: bool) -> Result<Self> {
         let mut sample = Sample::Spread;
         loop {
-            let pilot = Pilot::of(x, None, center, sample, Shape::of::<T>());
+            let pilot = Pilot::of(x, None, center, sample, Shape::of::<T>(x.cols()));
             let found = Self::about(&pilot, x, center);
             let finite = found.squares.iter().chain(&found.mean).all(|value| value.is_finite());
             if finite && !(sample == Sample::Spread && pilot.lost(x, |j| found.squares[j])) {

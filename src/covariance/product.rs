@@ -35,7 +35,7 @@ pub(super) struct Product<T> {
 impl<T: Lane> Product<T> {
     /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by side.
     pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
-        let shape = Shape::of::<T>();
+        let shape = Shape::of::<T>(cols);
         // Panels of equal length: a short last one would cost as many updates of the sums as the others.
         let capacity = rows.div_ceil(rows.div_ceil(PANEL_ROWS[usize::from(!T::DOUBLE)]).max(1)).max(1);
         let count = shared(rows.div_ceil(capacity), capacity, cols, team);

@@ -35,13 +35,19 @@ impl Level {
 /// The level in use: the best the machine has, capped by `PRINAX_SIMD=scalar|v3|v4` (read once).
 #[must_use]
 pub fn level() -> Level {
-    chosen().0
+    chosen().level
 }
 
 /// Runs a hot loop at the level in use.
 #[inline]
 pub fn run<Op: WithSimd>(op: Op) -> Op::Output {
-    chosen().1.dispatch(op)
+    chosen().arch.dispatch(op)
+}
+
+/// Runs a hot loop with vectors of 256 bits where the level in use has wider ones: for loops that gain nothing from width.
+#[inline]
+pub fn run_narrow<Op: WithSimd>(op: Op) -> Op::Output {
+    chosen().narrow.dispatch(op)
 }
 
 /// Runs a hot loop at one level, for tests; `None` where the machine lacks it.
@@ -49,19 +55,29 @@ pub fn run_at<Op: WithSimd>(level: Level, op: Op) -> Option<Op::Output> {
     arch(level).map(|arch| arch.dispatch(op))
 }
 
-fn chosen() -> (Level, Arch) {
-    static CHOSEN: OnceLock<(Level, Arch)> = OnceLock::new();
+/// The level in use, and pulp's name of it and of the narrower one.
+#[derive(Clone, Copy)]
+struct Chosen {
+    level: Level,
+    arch: Arch,
+    narrow: Arch,
+}
+
+fn chosen() -> Chosen {
+    static CHOSEN: OnceLock<Chosen> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
         let cap = match std::env::var("PRINAX_SIMD").as_deref() {
             Ok("scalar") => Level::Scalar,
             Ok("v3") => Level::V3,
             _ => Level::V4,
         };
-        let best = [Level::V4, Level::V3]
-            .into_iter()
-            .filter(|level| *level <= cap)
-            .find_map(|level| Some((level, arch(level)?)));
-        best.unwrap_or((Level::Scalar, Arch::Scalar))
+        let best = |cap: Level| {
+            let vectors = [Level::V4, Level::V3].into_iter().filter(|level| *level <= cap);
+            let mut found = vectors.filter_map(|level| Some((level, arch(level)?)));
+            found.next().unwrap_or((Level::Scalar, Arch::Scalar))
+        };
+        let ((level, arch), (_, narrow)) = (best(cap), best(cap.min(Level::V3)));
+        Chosen { level, arch, narrow }
     })
 }
 

@@ -102,7 +102,7 @@ impl<T: Lane> Panel<T> {
     pub fn pack(&mut self, x: &MatrixView<T>, range: Range<usize>, shift: &Shift<T>, weights: Option<Weights<T>>) {
         debug_assert!(x.cols() == self.cols && range.len() <= self.capacity);
         let weights = weights.as_ref().map(|w| w.of(range.clone()));
-        self.contiguous(x, range, |panel, x| run(Pack { x, shift, weights, panel }));
+        self.contiguous(x, range, |panel, x| panel.shape.run(Pack { x, shift, weights, panel }));
     }
 
     /// Shows the rows in `range` to `work`, gathered first where they are not slices.

@@ -8,7 +8,7 @@
 use super::mirror::mirror;
 use super::panel::Panel;
 use super::tiling::{BAND, Job, Shape, line, plan};
-use super::{Lane, run};
+use super::Lane;
 use crate::error::Result;
 use crate::matrix::{room, zeros};
 use crate::memory;
@@ -68,8 +68,9 @@ impl CrossProduct {
 
     /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on how.
     pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
+        let shape = self.shape;
         let bands = self.bands.iter_mut().collect();
-        team.map(bands, |Band { jobs, sums, .. }: &mut Band| run(Add { panels, jobs, sums }));
+        team.map(bands, |Band { jobs, sums, .. }: &mut Band| shape.run(Add { panels, jobs, sums }));
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
@@ -99,7 +100,7 @@ impl CrossProduct {
 impl Band {
     /// The rows of its tiles, each from the diagonal or the tile's first column on.
     fn pieces(&self, cols: usize, shape: Shape, piece: &mut impl FnMut(usize, usize, &[f64])) {
-        let Shape { lanes, rows, vectors, strip } = shape;
+        let Shape { lanes, rows, vectors, strip, .. } = shape;
         for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(shape.tile())) {
             let (height, stride) = if job.tall { (rows * vectors, lanes) } else { (rows, vectors * lanes) };
             let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);

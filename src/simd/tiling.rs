@@ -1,10 +1,13 @@
 //! How the columns of a symmetric product P'P are cut: into strips for the panels, into tiles for the registers.
 
-use super::{Lane, run};
+use super::{Lane, run, run_narrow};
 use pulp::{Simd, WithSimd};
 
 /// Rows of P'P whose tiles are computed together, by one thread, before the next ones are. A multiple of every tile's rows.
 pub(super) const BAND: usize = 48;
+
+/// Most that columns filled up to whole vectors may count of themselves, in tenths, before narrower vectors are taken.
+const FILLED_TENTHS: usize = 11;
 
 /// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,13 +16,25 @@ pub struct Shape {
     pub(super) rows: usize,
     pub(super) vectors: usize,
     pub(super) strip: usize,
+    /// Whether vectors have at most 256 bits.
+    narrow: bool,
 }
 
 impl Shape {
-    /// The shape of the level in use.
+    /// The shape of the level in use, or of a narrower one where its vectors would stay too empty.
     #[must_use]
-    pub fn of<T: Lane>() -> Self {
-        run(Find::<T>(std::marker::PhantomData))
+    pub fn of<T: Lane>(cols: usize) -> Self {
+        let widest = run(Find::<T>(std::marker::PhantomData));
+        if cols.next_multiple_of(widest.lanes) * 10 > cols * FILLED_TENTHS {
+            return Self { narrow: true, ..run_narrow(Find::<T>(std::marker::PhantomData)) };
+        }
+        widest
+    }
+
+    /// Runs a hot loop with the vectors of this shape.
+    #[inline]
+    pub(super) fn run<Op: WithSimd>(self, op: Op) -> Op::Output {
+        if self.narrow { run_narrow(op) } else { run(op) }
     }
 
     /// Number of strips that hold `cols` columns.
@@ -37,7 +52,7 @@ impl Shape {
     pub(super) fn at<T: Lane, S: Simd>(_: S) -> Self {
         let lanes = T::lanes::<S>();
         let (rows, vectors) = if wide::<S>() { (8, 3) } else { (6, 2) };
-        Self { lanes, rows, vectors, strip: line::<T, S>() * lanes }
+        Self { lanes, rows, vectors, strip: line::<T, S>() * lanes, narrow: false }
     }
 }
 
@@ -85,7 +100,7 @@ pub(super) struct Job {
 
 /// The tiles of the band from row `first` on that touch the upper triangle, one strip of columns after the other.
 pub(super) fn plan(first: usize, cols: usize, shape: Shape) -> Vec<Job> {
-    let Shape { lanes, rows, vectors, strip } = shape;
+    let Shape { lanes, rows, vectors, strip, .. } = shape;
     let mut jobs = Vec::new();
     for b in first / strip..shape.strips(cols) {
         let end = cols.min((b + 1) * strip);
@@ -125,13 +140,13 @@ mod tests {
         let narrow = [(1, 6), (2, 6), (4, 2), (8, 2)].map(|(lanes, line)| (lanes, 6, 2, line));
         let wide = [8, 16].map(|lanes| (lanes, 8, 3, 3));
         let shapes = narrow.into_iter().chain(wide);
-        shapes.map(|(lanes, rows, vectors, line)| Shape { lanes, rows, vectors, strip: line * lanes })
+        shapes.map(|(lanes, rows, vectors, line)| Shape { lanes, rows, vectors, strip: line * lanes, narrow: false })
     }
 
     #[test]
     fn tiles_cover_the_upper_triangle_once() {
         for shape in shapes() {
-            let Shape { lanes, rows, vectors, strip } = shape;
+            let Shape { lanes, rows, vectors, strip, .. } = shape;
             for cols in [1, 2, 5, 8, 9, 20, 47, 48, 50, 97, 100, 101, 150] {
                 let mut seen = vec![0; cols * cols];
                 for first in (0..cols).step_by(BAND) {

@@ -1,6 +1,6 @@
 //! Transposes, in registers where vectors of 256 bits can shuffle four rows.
 
-use super::{Lane, run};
+use super::{Lane, run_narrow};
 use crate::matrix;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
@@ -15,18 +15,13 @@ const VECTOR: usize = 32;
 
 /// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of `to`.
 pub fn transpose<T: Lane>(from: (&[T], usize), to: (&mut [T], usize), size: (usize, usize)) {
-    run(Transpose { from, to, size });
+    run_narrow(Transpose { from, to, size });
 }
 
-/// [`transpose`] for use inside a hot loop.
-#[derive(Debug)]
-pub struct Transpose<'a, T> {
-    /// The entries, and the distance between the starts of two rows.
-    pub from: (&'a [T], usize),
-    /// Their places, and the distance between the starts of two columns.
-    pub to: (&'a mut [T], usize),
-    /// Number of rows and of columns.
-    pub size: (usize, usize),
+struct Transpose<'a, T> {
+    from: (&'a [T], usize),
+    to: (&'a mut [T], usize),
+    size: (usize, usize),
 }
 
 impl<T: Lane> WithSimd for Transpose<'_, T> {
