@@ -4,43 +4,55 @@
 //! along d with one accumulator each, in the same order for any number of rows, so one row alone gives the same bits as
 //! that row of a batch.
 
-use super::lane_sums::lane_sums;
-use super::{Centered, Lane, Parts, run};
+use super::lane_sums::{lane_sums, totals};
+use super::{Centered, Lane, Parts, run, run_narrow};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
 
-/// Rows of a tile of a batch: with 4 components 12 accumulators, which leaves registers for the loads on 16.
-const ROWS: usize = 3;
-/// Components of a tile of a batch.
-const COMPONENTS: usize = 4;
-/// Components of a tile for one row: enough independent sums to hide the latency of an addition.
-const ALONE: usize = 10;
+/// Rows that fill the tiles of a batch, whatever their height.
+const FULL: usize = 12;
 
 /// Bytes of the rows centred at a time: with the components of a tile they stay in the first cache.
-const BLOCK_BYTES: usize = 16 << 10;
+const BLOCK_BYTES: usize = 20 << 10;
 
-/// Rows centred at a time, full tiles of them.
+/// Bytes of a line below which its sum of lanes counts beside the 32 vectors of 512 bits that it holds.
+const SHORT: usize = 2048;
+
+/// Rows of a block.
 fn block_rows<T>(d: usize) -> usize {
-    let rows = BLOCK_BYTES / (d * size_of::<T>()).max(1);
-    (rows / ROWS).max(1) * ROWS
+    (BLOCK_BYTES / (d * size_of::<T>()).max(1) / FULL).max(1) * FULL
 }
 
 /// Writes the scores of the rows in `range` to `out` (rows x k, row-major). `w` holds k rows of d.
 pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut [T]) {
-    let (d, rows) = (x.cols(), range.len());
+    let d = x.cols();
     let k = w.len().checked_div(d).unwrap_or(0);
-    debug_assert!(w.len() == k * d && out.len() == k * rows);
-    let most = block_rows::<T>(d);
-    let mut scratch = vec![T::zeroed(); scratch_len::<T>(rows, d)];
-    let mut start = range.start;
-    for out in out.chunks_mut((most * k).max(1)) {
-        let block = out.len() / k;
-        let lines = &mut scratch[..block * d];
-        x.pack(start..start + block, lines);
-        run(Scores { lines, w, d, out });
-        start += block;
+    debug_assert!(w.len() == k * d && out.len() == k * range.len());
+    let mut scratch = vec![T::zeroed(); scratch_len::<T>(range.len(), d)];
+    for (block, out) in blocks::<T>(range, d, k, out) {
+        let lines = &mut scratch[..block.len() * d];
+        x.pack(block, lines);
+        run_along::<T, _>(d, Scores { lines, w, d, out });
     }
+}
+
+/// The rows in `range` block by block, each with its place in `out`, which has k numbers for every row. The last block takes
+/// with it what would fill no tile.
+fn blocks<T>(
+    range: Range<usize>,
+    d: usize,
+    k: usize,
+    mut out: &mut [T],
+) -> impl Iterator<Item = (Range<usize>, &mut [T])> {
+    let (mut start, most) = (range.start, block_rows::<T>(d));
+    std::iter::from_fn(move || {
+        let left = range.end - start;
+        let block = start..start + if left < most + FULL { left } else { most };
+        let (now, later) = std::mem::take(&mut out).split_at_mut(block.len() * k);
+        (out, start) = (later, block.end);
+        (!block.is_empty()).then_some((block, now))
+    })
 }
 
 /// out = L W' for lines L (rows x d) that are at hand, W (k x d) and out (rows x k), all row-major. Same bits as
@@ -48,22 +60,28 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
 pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() * d == k * lines.len());
-    let most = block_rows::<T>(d);
-    for (lines, out) in lines.chunks((most * d).max(1)).zip(out.chunks_mut((most * k).max(1))) {
-        run(Scores { lines, w, d, out });
+    let rows = lines.len().checked_div(d).unwrap_or(0);
+    for (block, out) in blocks::<T>(0..rows, d, k, out) {
+        run_along::<T, _>(d, Scores { lines: &lines[block.start * d..block.end * d], w, d, out });
     }
+}
+
+/// Runs a loop along lines of `d` elements: with narrow vectors where few of 512 bits would fill a line.
+#[inline]
+fn run_along<T: Lane, Op: WithSimd>(d: usize, op: Op) -> Op::Output {
+    if d * size_of::<T>() < SHORT { run_narrow(op) } else { run(op) }
 }
 
 /// Scratch in which a block of at most `rows` rows is centred, in elements.
 #[must_use]
 pub fn scratch_len<T>(rows: usize, d: usize) -> usize {
-    if rows <= ROWS { rows * d } else { block_rows::<T>(d).min(rows) * d }
+    rows.min(block_rows::<T>(d) + FULL - 1) * d
 }
 
 /// [`project`] of rows that lie one after the other, with everything prepared: nothing is allocated. `x` is rows x d,
 /// `w` k x d, `out` rows x k, all row-major; `scratch` holds [`scratch_len`] elements. Same bits as [`project`].
 pub fn project_prepared<T: Lane>(x: &[T], parts: &Parts<T>, w: &[T], scratch: &mut [T], out: &mut [T]) {
-    run(Prepared { x, parts, w, scratch, out });
+    run_along::<T, _>(parts.cols(), Prepared { x, parts, w, scratch, out });
 }
 
 struct Prepared<'a, T: Clone> {
@@ -83,10 +101,9 @@ impl<T: Lane> WithSimd for Prepared<'_, T> {
         let d = parts.cols();
         let k = w.len().checked_div(d).unwrap_or(0);
         debug_assert!(out.len() * d == k * x.len());
-        let most = block_rows::<T>(d);
-        for (x, out) in x.chunks((most * d).max(1)).zip(out.chunks_mut((most * k).max(1))) {
-            let lines = &mut scratch[..x.len()];
-            lines.copy_from_slice(x);
+        for (block, out) in blocks::<T>(0..x.len().checked_div(d).unwrap_or(0), d, k, out) {
+            let lines = &mut scratch[..block.len() * d];
+            lines.copy_from_slice(&x[block.start * d..block.end * d]);
             parts.shift(simd, lines);
             Scores { lines, w, d, out }.with_simd(simd);
         }
@@ -104,70 +121,56 @@ struct Scores<'a, T> {
 impl<T: Lane> WithSimd for Scores<'_, T> {
     type Output = ();
 
+    /// Tiles of about 12 sums: enough to hide the latency of an addition, few enough to leave registers for the loads on 16.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { lines, w, d, out } = self;
-        if d == 0 {
-            out.fill(T::zeroed());
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        if self.d == 0 {
+            self.out.fill(T::zeroed());
             return;
         }
-        let rows = lines.len() / d;
-        if rows >= ROWS {
-            tiles::<T, S, ROWS, COMPONENTS>(simd, (lines, rows / ROWS), w, d, out);
-        }
-        let (over, first) = (rows % ROWS, rows / ROWS * ROWS);
-        let (lines, out) = (&lines[first * d..], &mut out[first * (w.len() / d)..]);
-        match over {
-            0 => {}
-            1 => tiles::<T, S, 1, ALONE>(simd, (lines, 1), w, d, out),
-            _ => tiles::<T, S, 2, COMPONENTS>(simd, (lines, 1), w, d, out),
-        }
+        let rows = self.lines.len() / self.d;
+        let done = match rows {
+            0 => return,
+            1 => {
+                let done = self.tiles::<S, 1, 10>(simd, 0);
+                self.tiles::<S, 1, 5>(simd, done)
+            }
+            2 => self.tiles::<S, 2, 4>(simd, 0),
+            _ => self.tiles::<S, 3, 4>(simd, 0),
+        };
+        match rows {
+            1 => self.tiles::<S, 1, 1>(simd, done),
+            2 => self.tiles::<S, 2, 1>(simd, done),
+            3..FULL => self.tiles::<S, 3, 1>(simd, done),
+            _ => {
+                let done = self.tiles::<S, 4, 3>(simd, done);
+                let done = self.tiles::<S, 6, 2>(simd, done);
+                self.tiles::<S, FULL, 1>(simd, done)
+            }
+        };
     }
 }
 
-/// `groups` times `R` lines by all components, `B` at a time, then one at a time.
-#[inline(always)]
-fn tiles<T: Lane, S: Simd, const R: usize, const B: usize>(
-    simd: S,
-    (lines, groups): (&[T], usize),
-    w: &[T],
-    d: usize,
-    out: &mut [T],
-) {
-    let k = w.len() / d;
-    let mut blocks = w.chunks_exact(B * d);
-    let mut c = 0;
-    for block in &mut blocks {
-        for group in 0..groups {
-            tile::<T, S, R, B>(simd, &lines[group * R * d..], block, d, &mut out[group * R * k + c..], k);
+impl<T: Lane> Scores<'_, T> {
+    /// Components from `done` on, `B` at a time while there are so many, against at least `R` lines; returns how many are
+    /// done then.
+    #[inline(always)]
+    fn tiles<S: Simd, const R: usize, const B: usize>(&mut self, simd: S, mut done: usize) -> usize {
+        let Self { lines, w, d, ref mut out } = *self;
+        let (count, k) = (lines.len() / d, w.len() / d);
+        while done + B <= k {
+            let components: [&[T]; B] = from_fn(|b| &w[(done + b) * d..][..d]);
+            for first in (0..count).step_by(R) {
+                let first = first.min(count - R); // where fewer are left, some for the second time
+                let rows: [&[T]; R] = from_fn(|r| &lines[(first + r) * d..][..d]);
+                let scores = totals(simd, lane_sums(simd, rows, components));
+                for r in 0..R {
+                    out[(first + r) * k + done..][..B].copy_from_slice(&scores[r]);
+                }
+            }
+            done += B;
         }
-        c += B;
-    }
-    for line in blocks.remainder().chunks_exact(d) {
-        for group in 0..groups {
-            tile::<T, S, R, 1>(simd, &lines[group * R * d..], line, d, &mut out[group * R * k + c..], k);
-        }
-        c += 1;
-    }
-}
-
-/// `R` rows times `B` components; the score of row r and component b goes to out[r k + b].
-#[inline(always)]
-fn tile<T: Lane, S: Simd, const R: usize, const B: usize>(
-    simd: S,
-    x: &[T],
-    w: &[T],
-    d: usize,
-    out: &mut [T],
-    k: usize,
-) {
-    let rows: [&[T]; R] = from_fn(|r| &x[r * d..][..d]);
-    let components: [&[T]; B] = from_fn(|b| &w[b * d..][..d]);
-    let sums = lane_sums(simd, rows, components);
-    for r in 0..R {
-        for b in 0..B {
-            out[r * k + b] = T::sum(simd, sums[r][b]);
-        }
+        done
     }
 }
 

@@ -1,6 +1,7 @@
 //! Dot products of centred rows with a few vectors, which leave the centred rows in a panel: the data come from main
 //! memory while the arithmetic runs.
 
+use super::lane_sums::totals;
 use super::skinny::{CHUNK_BYTES, DEEP, Lines, WIDE, dot_block};
 use super::{Centered, Lane};
 use pulp::{Simd, WithSimd};
@@ -149,9 +150,10 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
             }
         }
     }
+    let sums: [[T; B]; R] = totals(simd, sums);
     for r in 0..R {
         for b in 0..B {
-            let sum: f64 = T::sum(simd, sums[r][b]).into();
+            let sum: f64 = sums[r][b].into();
             out[r * width + b] += sum;
         }
     }

@@ -5,7 +5,7 @@
 //! [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main memory once.
 
 use super::Lane;
-use super::lane_sums::lane_sums;
+use super::lane_sums::{lane_sums, totals};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -148,10 +148,10 @@ fn dot_tile<T: Lane, S: Simd, const R: usize, const B: usize>(
     out: &mut [f64],
     width: usize,
 ) {
-    let sums = lane_sums(simd, rows, block);
+    let sums: [[T; B]; R] = totals(simd, lane_sums(simd, rows, block));
     for r in 0..R {
         for b in 0..B {
-            let sum: f64 = T::sum(simd, sums[r][b]).into();
+            let sum: f64 = sums[r][b].into();
             out[r * width + b] += sum;
         }
     }

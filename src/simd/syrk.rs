@@ -5,10 +5,10 @@
 //! so nothing is packed twice. A strip is as wide as a tile, and the rows of a tile may begin in one strip and end in the
 //! next: so the strip whose columns are loaded and the few that are broadcast to it fit the first cache together.
 
+use super::Lane;
 use super::mirror::mirror;
 use super::panel::Panel;
 use super::tiling::{BAND, Job, Shape, line, plan};
-use super::Lane;
 use crate::error::Result;
 use crate::matrix::{room, zeros};
 use crate::memory;
