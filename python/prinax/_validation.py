@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[Any]
 
+# What the core reads as it is, in this machine's byte order.
+READABLE = (np.dtype(np.float64), np.dtype(np.float32))
+
 # Names quoted in a message before it says "...".
 NAMES_SHOWN = 5
 
@@ -30,15 +33,14 @@ def matrix(X: Any, by: str, what: str = "X", rows: int = 1, cols: int = 1) -> Ar
     A = X if type(X) is np.ndarray else _read(X, by, what)
     if A.ndim != 2:
         raise _wrong_dimension(A, by, what)
-    if A.dtype.type not in (np.float32, np.float64) or not A.dtype.isnative or not A.flags.aligned:
+    if A.dtype not in READABLE or not A.flags.aligned:
         A = _as_float(A, what)
     n, d = A.shape
-    for found, least, unit in ((n, rows, "sample(s)"), (d, cols, "feature(s)")):
-        if found < least:
-            raise ValueError(
-                f"Found {what} with {found} {unit} (shape={A.shape}) while a minimum of {least} is required "
-                f"by {by}."
-            )
+    if n < rows or d < cols:
+        found, least, unit = (n, rows, "sample(s)") if n < rows else (d, cols, "feature(s)")
+        raise ValueError(
+            f"Found {what} with {found} {unit} (shape={A.shape}) while a minimum of {least} is required by {by}."
+        )
     return A
 
 

@@ -5,7 +5,7 @@
 //! that row of a batch.
 
 use super::lane_sums::{lane_sums, totals};
-use super::{Centered, Lane, Parts, run, run_narrow};
+use super::{Centered, Lane, Parts, run_along};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -15,9 +15,6 @@ const FULL: usize = 12;
 
 /// Bytes of the rows centred at a time: with the components of a tile they stay in the first cache.
 const BLOCK_BYTES: usize = 20 << 10;
-
-/// Bytes of a line below which its sum of lanes counts beside the 32 vectors of 512 bits that it holds.
-const SHORT: usize = 2048;
 
 /// Rows of a block.
 fn block_rows<T>(d: usize) -> usize {
@@ -66,12 +63,6 @@ pub fn products<T: Lane>(lines: &[T], w: &[T], d: usize, out: &mut [T]) {
     }
 }
 
-/// Runs a loop along lines of `d` elements: with narrow vectors where few of 512 bits would fill a line.
-#[inline]
-fn run_along<T: Lane, Op: WithSimd>(d: usize, op: Op) -> Op::Output {
-    if d * size_of::<T>() < SHORT { run_narrow(op) } else { run(op) }
-}
-
 /// Scratch in which a block of at most `rows` rows is centred, in elements.
 #[must_use]
 pub fn scratch_len<T>(rows: usize, d: usize) -> usize {
@@ -103,8 +94,7 @@ impl<T: Lane> WithSimd for Prepared<'_, T> {
         debug_assert!(out.len() * d == k * x.len());
         for (block, out) in blocks::<T>(0..x.len().checked_div(d).unwrap_or(0), d, k, out) {
             let lines = &mut scratch[..block.len() * d];
-            lines.copy_from_slice(&x[block.start * d..block.end * d]);
-            parts.shift(simd, lines);
+            parts.shifted(simd, x[block.start * d..block.end * d].chunks_exact(d), lines);
             Scores { lines, w, d, out }.with_simd(simd);
         }
     }

@@ -3,6 +3,9 @@
 use pulp::{Arch, WithSimd};
 use std::sync::OnceLock;
 
+/// Bytes of a line below which narrow vectors are as fast as wide ones: 32 vectors of 512 bits.
+const SHORT: usize = 2048;
+
 /// An instruction set that the hot loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -48,6 +51,13 @@ pub fn run<Op: WithSimd>(op: Op) -> Op::Output {
 #[inline]
 pub fn run_narrow<Op: WithSimd>(op: Op) -> Op::Output {
     chosen().narrow.dispatch(op)
+}
+
+/// Runs a loop along lines of `len` elements: with narrow vectors where few of 512 bits would fill a line, so that its end
+/// and the sum of the lanes count.
+#[inline]
+pub fn run_along<T, Op: WithSimd>(len: usize, op: Op) -> Op::Output {
+    if len * size_of::<T>() < SHORT { run_narrow(op) } else { run(op) }
 }
 
 /// Runs a hot loop at one level, for tests; `None` where the machine lacks it.

@@ -1,6 +1,6 @@
 //! The centred, scaled rows `(x - mean) * factor` of a matrix that is never formed: packed a panel at a time.
 
-use super::{Lane, run};
+use super::{Lane, run_along};
 use crate::matrix::MatrixView;
 use bytemuck::try_cast_slice;
 use pulp::{Simd, WithSimd};
@@ -56,9 +56,18 @@ impl<'a, T: Lane> Parts<'a, T> {
         self.high.len()
     }
 
+    /// out = ((rows - high) - low) * factor, inside a hot loop.
+    #[inline(always)]
+    pub(super) fn shifted<'r, S: Simd>(&self, simd: S, rows: impl Iterator<Item = &'r [T]>, out: &mut [T]) {
+        for (row, line) in rows.zip(out.chunks_exact_mut(self.high.len().max(1))) {
+            difference(simd, row, &self.high, line);
+            self.finish(simd, line);
+        }
+    }
+
     /// rows = ((rows - high) - low) * factor, in place, inside a hot loop.
     #[inline(always)]
-    pub(super) fn shift<S: Simd>(&self, simd: S, rows: &mut [T]) {
+    fn shift<S: Simd>(&self, simd: S, rows: &mut [T]) {
         for row in rows.chunks_exact_mut(self.high.len().max(1)) {
             subtract(simd, row, &self.high);
             self.finish(simd, row);
@@ -146,10 +155,10 @@ impl<'a, T: Lane> Centered<'a, T> {
     pub fn pack(&self, range: Range<usize>, out: &mut [T]) {
         debug_assert_eq!(out.len(), range.len() * self.cols());
         if self.x.has_contiguous_rows() {
-            run(Subtract { parts: &self.parts, rows: self.x.rows_in(range), out });
+            run_along::<T, _>(self.cols(), Subtract { parts: &self.parts, rows: self.x.rows_in(range), out });
         } else {
             self.x.copy_rows(range, out);
-            run(Shift { parts: &self.parts, rows: out });
+            run_along::<T, _>(self.cols(), Shift { parts: &self.parts, rows: out });
         }
     }
 
@@ -198,10 +207,7 @@ impl<T: Lane> WithSimd for Subtract<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { parts, rows, out } = self;
-        for (i, line) in out.chunks_exact_mut(parts.cols().max(1)).enumerate() {
-            difference(simd, rows.row(i).unwrap_or_default(), &parts.high, line);
-            parts.finish(simd, line);
-        }
+        parts.shifted(simd, (0..rows.rows()).map(|i| rows.row(i).unwrap_or_default()), out);
     }
 }
 
