@@ -12,7 +12,7 @@ use crate::simd::run;
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
-/// Vectors of shifts in step: a division takes some 15 cycles, a new one can start every 5.
+/// Most vectors of shifts in step: a division takes some 15 cycles, a new one can start every 5.
 const CHAINS: usize = 4;
 
 /// Values in a piece of work: the widest vectors times [`CHAINS`].
@@ -61,32 +61,46 @@ impl WithSimd for Bisect<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        let Self { diagonal, squares, bounds, mut first, values } = self;
+        for values in values.chunks_mut(CHAINS * S::F64_LANES) {
+            let part = Bisect { diagonal, squares, bounds, first, values: &mut *values };
+            match part.values.len().div_ceil(S::F64_LANES) {
+                1 => part.halve::<S, 1>(simd),
+                2 => part.halve::<S, 2>(simd),
+                3 => part.halve::<S, 3>(simd),
+                _ => part.halve::<S, CHAINS>(simd),
+            }
+            first += values.len();
+        }
+    }
+}
+
+impl Bisect<'_> {
+    /// All values at once, in `N` vectors.
+    #[inline(always)]
+    fn halve<S: Simd, const N: usize>(self, simd: S) {
         let Self { diagonal, squares, bounds: (low, high), first, values } = self;
-        let n = diagonal.len();
         let half = simd.splat_f64s(0.5);
-        for (at, values) in values.chunks_mut(CHAINS * S::F64_LANES).enumerate() {
-            let start = first + at * CHAINS * S::F64_LANES;
-            let mut below = [simd.splat_f64s(0.0); CHAINS];
-            // At most this many eigenvalues lie below the one looked for.
-            for (lane, to) in below.iter_mut().flat_map(|v| lanes_of::<S>(v)).enumerate() {
-                *to = n.saturating_sub(start + lane + 1) as f64;
+        let mut below = [simd.splat_f64s(0.0); N];
+        // At most this many eigenvalues lie below the one looked for.
+        for (lane, to) in below.iter_mut().flat_map(|v| lanes_of::<S>(v)).enumerate() {
+            *to = diagonal.len().saturating_sub(first + lane + 1) as f64;
+        }
+        let (mut lows, mut highs) = ([simd.splat_f64s(low); N], [simd.splat_f64s(high); N]);
+        for _ in 0..STEPS {
+            let mut middles = lows;
+            for c in 0..N {
+                middles[c] = simd.mul_f64s(half, simd.add_f64s(lows[c], highs[c]));
             }
-            let (mut lows, mut highs) = ([simd.splat_f64s(low); CHAINS], [simd.splat_f64s(high); CHAINS]);
-            for _ in 0..STEPS {
-                let mut middles = lows;
-                for c in 0..CHAINS {
-                    middles[c] = simd.mul_f64s(half, simd.add_f64s(lows[c], highs[c]));
-                }
-                let counts = sturm_counts(simd, diagonal, squares, middles);
-                for c in 0..CHAINS {
-                    let is_low = simd.less_than_or_equal_f64s(counts[c], below[c]);
-                    lows[c] = simd.select_f64s(is_low, middles[c], lows[c]);
-                    highs[c] = simd.select_f64s(is_low, highs[c], middles[c]);
-                }
+            let counts = sturm_counts(simd, diagonal, squares, middles);
+            for c in 0..N {
+                let is_low = simd.less_than_or_equal_f64s(counts[c], below[c]);
+                lows[c] = simd.select_f64s(is_low, middles[c], lows[c]);
+                highs[c] = simd.select_f64s(is_low, highs[c], middles[c]);
             }
-            for (value, low) in values.iter_mut().zip(lows.iter_mut().flat_map(|v| lanes_of::<S>(v))) {
-                *value = *low;
-            }
+        }
+        for (value, low) in values.iter_mut().zip(lows.iter_mut().flat_map(|v| lanes_of::<S>(v))) {
+            *value = *low;
         }
     }
 }
@@ -99,13 +113,18 @@ fn lanes_of<S: Simd>(vector: &mut S::f64s) -> &mut [f64] {
 
 /// Eigenvalues below each shift.
 #[inline(always)]
-fn sturm_counts<S: Simd>(simd: S, diagonal: &[f64], squares: &[f64], shifts: [S::f64s; CHAINS]) -> [S::f64s; CHAINS] {
+fn sturm_counts<S: Simd, const N: usize>(
+    simd: S,
+    diagonal: &[f64],
+    squares: &[f64],
+    shifts: [S::f64s; N],
+) -> [S::f64s; N] {
     let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
-    let (mut counts, mut terms) = ([zero; CHAINS], [one; CHAINS]);
+    let (mut counts, mut terms) = ([zero; N], [one; N]);
     let mut square = zero; // of the entry before the diagonal one
     for (d, next) in diagonal.iter().zip(squares) {
         let d = simd.splat_f64s(*d);
-        for c in 0..CHAINS {
+        for c in 0..N {
             let term = simd.sub_f64s(simd.sub_f64s(d, shifts[c]), simd.div_f64s(square, terms[c]));
             let is_negative = simd.less_than_f64s(term, zero);
             counts[c] = simd.add_f64s(counts[c], simd.select_f64s(is_negative, one, zero));
