@@ -8,9 +8,6 @@ use crate::simd::tiling::Shape;
 use crate::threads::Team;
 use std::ops::Range;
 
-/// Most rows of a panel in `f64` and in `f32`. A strip of it takes a fifth or two of the first cache; `f32` sums are widened
-/// once a panel, so it pays for more.
-const PANEL_ROWS: [usize; 2] = [96, 192];
 /// Rows * cols^2 of the panels that a team shares between two waits for each other, some milliseconds of work, and how many
 /// panels at most: more of them take memory and gain nothing.
 const SHARED_WORK: usize = 256_000_000;
@@ -36,8 +33,7 @@ impl<T: Lane> Product<T> {
     /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by side.
     pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
         let shape = Shape::of::<T>(cols);
-        // Panels of equal length: a short last one would cost as many updates of the sums as the others.
-        let capacity = rows.div_ceil(rows.div_ceil(PANEL_ROWS[usize::from(!T::DOUBLE)]).max(1)).max(1);
+        let capacity = Panel::<T>::length(rows);
         let count = shared(rows.div_ceil(capacity), capacity, cols, team);
         let panels = (0..count).map(|_| Panel::new(capacity, cols, shape)).collect();
         Ok(Self { sums: CrossProduct::new(cols, shape)?, shape, capacity, panels })

@@ -156,8 +156,7 @@ impl<T: Lane> WithSimd for Apply<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let height = self.values.len() / strip::<T>();
-        self.profile.apply(simd, self.values, height, (&[], &[]));
+        self.profile.apply(simd, self.values, (&[], &[]));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The kernel matrix, and its diagonal alone.
 
 use super::few::few_rows;
+use super::products;
 use super::square::{self, SQUARE, SQUARES};
 use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
@@ -58,7 +59,9 @@ pub fn kernel_matrix_into<T: Lane>(
         cross(&Tiles::cross(x, y, kernel, &extent), out, team)?;
     } else {
         let extent = Extent::of(x, "X")?;
-        square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+        if !products::whole(x, kernel, &extent, out, team)? {
+            square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
+        }
     }
     check_power(kernel, out)
 }

@@ -9,6 +9,7 @@ mod extent;
 mod few;
 mod functions;
 mod matrix;
+mod products;
 mod rate;
 mod square;
 mod tiles;

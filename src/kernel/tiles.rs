@@ -33,8 +33,8 @@ pub enum Units {
 }
 
 /// How coordinates meet.
-#[derive(Clone, Copy, Debug)]
-enum Meeting {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Meeting {
     Product,
     Square,
     Absolute,
@@ -55,14 +55,14 @@ pub struct Tiles<T> {
 }
 
 /// What a kernel asks of the packing.
-struct Plan<T> {
-    meeting: Meeting,
-    profile: Profile<T>,
-    origin: Vec<f64>,
-    factors: Vec<f64>,
+pub(super) struct Plan<T> {
+    pub(super) meeting: Meeting,
+    pub(super) profile: Profile<T>,
+    pub(super) origin: Vec<f64>,
+    pub(super) factors: Vec<f64>,
     exponent: i32,
     /// The diagonal is 1.
-    unit_diagonal: bool,
+    pub(super) unit_diagonal: bool,
 }
 
 impl<T: Lane> Tiles<T> {
@@ -184,7 +184,8 @@ impl<T: Lane> WithSimd for Fill<'_, T> {
         let other = if tiles.cols.is_some() { &tiles.halves.1 } else { &tiles.halves.0 };
         for ((a, b), block) in group.blocks().zip(blocks.chunks_exact_mut(size * size)) {
             let halves = (strip_of(&tiles.halves.0, a), strip_of(other, b));
-            tiles.profile.apply(simd, block, tiles.rows.rows_in(a), halves);
+            let height = tiles.rows.rows_in(a);
+            tiles.profile.apply(simd, &mut block[..height * size], halves);
             if a == b && !tiles.diagonal.is_empty() {
                 for (entry, one) in block.iter_mut().step_by(size + 1).zip(&tiles.diagonal[a * size..]) {
                     *entry = *one;
@@ -212,7 +213,8 @@ fn of_products<T: Lane>(scale: Scale<T>, exponent: i32) -> Plan<T> {
     }
 }
 
-fn plan<T: Lane, U: Element>(
+/// What every kernel but the cosine asks, which needs the lengths of the rows too.
+pub(super) fn plan<T: Lane, U: Element>(
     x: MatrixView<U>,
     y: Option<MatrixView<U>>,
     kernel: &Kernel,

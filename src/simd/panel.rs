@@ -5,6 +5,7 @@ use super::tiling::Shape;
 use super::transpose::transpose;
 use super::{Aligned, Centered, Lane, prefetch_all, run};
 use crate::matrix::MatrixView;
+use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -48,6 +49,10 @@ impl<T: Lane> Shift<T> {
     }
 }
 
+/// Most rows of a panel in `f64` and in `f32`. A strip of it takes a fifth or two of the first cache; `f32` sums are widened
+/// once a panel, so it pays for more.
+const LONGEST: [usize; 2] = [96, 192];
+
 /// Frequencies of rows: each row is multiplied by the root of its weight; weight 0 leaves the row out unread.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<'a, T> {
@@ -77,6 +82,26 @@ pub struct Panel<T> {
 }
 
 impl<T: Lane> Panel<T> {
+    /// Rows of each of the panels that hold `rows` in all: of equal length, for a short last one would cost as many updates of
+    /// the sums as the others. At least 1.
+    #[must_use]
+    pub fn length(rows: usize) -> usize {
+        rows.div_ceil(rows.div_ceil(LONGEST[usize::from(!T::DOUBLE)]).max(1)).max(1)
+    }
+
+    /// Every column of centred rows, times `unit`, in panels: a packed copy of the data.
+    #[must_use]
+    pub fn of_columns(rows: &Centered<T>, unit: T, shape: Shape, team: &Team) -> Vec<Self> {
+        let d = rows.cols();
+        let length = Self::length(d);
+        let parts = (0..d).step_by(length).map(|from| from..d.min(from + length)).collect();
+        team.map(parts, |columns: Range<usize>| {
+            let mut panel = Self::new(columns.len(), rows.rows(), shape);
+            panel.pack_columns(rows, columns, unit);
+            panel
+        })
+    }
+
     /// Room for `capacity` rows of `cols` columns.
     #[must_use]
     pub fn new(capacity: usize, cols: usize, shape: Shape) -> Self {
@@ -96,6 +121,15 @@ impl<T: Lane> Panel<T> {
     #[inline(always)]
     pub(super) fn strip(&self, s: usize) -> &[T] {
         &self.buffer[s * self.capacity * self.shape.strip..][..self.rows * self.shape.strip]
+    }
+
+    /// out += the squares of every packed column.
+    pub fn add_squares(&self, out: &mut [T]) {
+        for (s, out) in out.chunks_mut(self.shape.strip).enumerate() {
+            for line in self.strip(s).chunks_exact(self.shape.strip) {
+                out.iter_mut().zip(line).for_each(|(sum, &x)| *sum = *sum + x * x);
+            }
+        }
     }
 
     /// Packs the rows of `x` in `range`, at most as many as there is room for.

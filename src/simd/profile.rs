@@ -1,9 +1,8 @@
 //! From sums over coordinates to kernel values, in the block where they lie.
 
-use super::pairs::strip;
-use super::{Lane, exp2_nonpositive, tanh};
+use super::{Lane, exp2_nonpositive, run, tanh};
 use bytemuck::cast_slice_mut;
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
 /// Vectors worked on together; every strip holds a multiple of it.
 const TOGETHER: usize = 3;
@@ -71,11 +70,10 @@ pub struct Sigmoid<T> {
 pub struct Equal;
 
 impl<T: Lane> Profile<T> {
-    /// Applies the profile to the first `height` rows of a block. `halves`: half squares of the rows and of the columns
-    /// of the block, used by [`Profile::DecayOfProducts`] alone.
+    /// Applies the profile to the rows of a block. `halves`: half squares of its rows and of its columns, used by
+    /// [`Profile::DecayOfProducts`] alone.
     #[inline(always)]
-    pub fn apply<S: Simd>(&self, simd: S, block: &mut [T], height: usize, halves: (&[T], &[T])) {
-        let block = &mut block[..height * strip::<T>()];
+    pub fn apply<S: Simd>(&self, simd: S, block: &mut [T], halves: (&[T], &[T])) {
         match self {
             Self::Scale(step) => each(simd, step, block),
             Self::Decay(step) => each(simd, step, block),
@@ -88,6 +86,27 @@ impl<T: Lane> Profile<T> {
     }
 }
 
+/// Applies a profile to a line that begins anywhere; `half`: the half square of its row.
+pub fn apply_to_line<T: Lane>(profile: &Profile<T>, line: &mut [T], half: T, halves: &[T]) {
+    run(Line { profile, values: line, half, halves });
+}
+
+struct Line<'a, T> {
+    profile: &'a Profile<T>,
+    values: &'a mut [T],
+    half: T,
+    halves: &'a [T],
+}
+
+impl<T: Lane> WithSimd for Line<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.profile.apply(simd, self.values, (&[self.half], self.halves));
+    }
+}
+
 /// A function of single values, `TOGETHER` vectors at a time.
 trait Step<T: Lane> {
     fn step<S: Simd>(&self, simd: S, s: [T::V<S>; TOGETHER]) -> [T::V<S>; TOGETHER];
@@ -95,25 +114,44 @@ trait Step<T: Lane> {
 
 #[inline(always)]
 fn each<T: Lane, S: Simd, P: Step<T>>(simd: S, step: &P, block: &mut [T]) {
-    for v in T::vectors_mut::<S>(block).0.as_chunks_mut::<TOGETHER>().0 {
+    let (vectors, tail) = T::vectors_mut::<S>(block);
+    let (full, rest) = vectors.as_chunks_mut::<TOGETHER>();
+    for v in full {
         *v = step.step::<S>(simd, *v);
+    }
+    // Blocks of strips leave no rest.
+    if rest.len() + tail.len() > 0 {
+        let mut last = [T::splat(simd, T::of(0.0)); TOGETHER];
+        last[..rest.len()].copy_from_slice(rest);
+        last[rest.len()] = T::partial(simd, tail);
+        last = step.step::<S>(simd, last);
+        rest.copy_from_slice(&last[..rest.len()]);
+        T::put(simd, tail, last[rest.len()]);
     }
 }
 
 #[inline(always)]
 fn decay_of_products<T: Lane, S: Simd>(simd: S, decay: Decay<T>, block: &mut [T], (x, y): (&[T], &[T])) {
-    let (zero, factor) = (T::splat(simd, T::of(0.0)), T::splat(simd, T::of(2.0) * decay.0));
-    let y = T::vectors::<S>(y).0.as_chunks::<TOGETHER>().0;
-    for (row, &x) in block.chunks_exact_mut(strip::<T>()).zip(x) {
-        let x = T::splat(simd, x);
-        for (v, y) in T::vectors_mut::<S>(row).0.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(y) {
-            for (v, &y) in v.iter_mut().zip(y) {
-                let apart = T::vsub(simd, *v, T::vadd(simd, x, y));
-                *v = T::vmul(simd, factor, T::vmin(simd, apart, zero));
-            }
-            *v = exp2_nonpositive::<T, S, TOGETHER>(simd, *v);
+    let (y_vectors, y_tail) = T::vectors::<S>(y);
+    for (row, &x) in block.chunks_exact_mut(y.len().max(1)).zip(x) {
+        let (vectors, tail) = T::vectors_mut::<S>(row);
+        let half = T::splat(simd, x);
+        // Half the squared distance: |x - y|^2 / 2, at least 0.
+        for (v, &y) in vectors.iter_mut().zip(y_vectors) {
+            *v = half_distance::<T, S>(simd, *v, half, y);
         }
+        if !tail.is_empty() {
+            let v = half_distance::<T, S>(simd, T::partial(simd, tail), half, T::partial(simd, y_tail));
+            T::put(simd, tail, v);
+        }
+        each(simd, &Decay(T::of(2.0) * decay.0), row);
     }
+}
+
+/// h_x + h_y - s, at least 0.
+#[inline(always)]
+fn half_distance<T: Lane, S: Simd>(simd: S, s: T::V<S>, x: T::V<S>, y: T::V<S>) -> T::V<S> {
+    T::vmax(simd, T::vsub(simd, T::vadd(simd, x, y), s), T::splat(simd, T::of(0.0)))
 }
 
 impl<T: Lane> Step<T> for Scale<T> {

@@ -10,7 +10,7 @@ use super::mirror::mirror;
 use super::panel::Panel;
 use super::tiling::{BAND, Job, Shape, line, plan};
 use crate::error::Result;
-use crate::matrix::{room, zeros};
+use crate::matrix::{Element, room, zeros};
 use crate::memory;
 use crate::threads::Team;
 use bytemuck::cast_slice;
@@ -43,12 +43,8 @@ impl CrossProduct {
     pub fn new(cols: usize, shape: Shape) -> Result<Self> {
         let what = "the products of columns";
         memory::check::<f64>(cols.saturating_mul(cols) / 2, what)?; // all of it, before some is taken
-        let band = |first| {
-            let jobs = plan(first, cols, shape);
-            let sums = room(jobs.len() * shape.tile(), what)?;
-            Ok(Band { first, jobs, sums })
-        };
-        Ok(Self { cols, shape, bands: (0..cols).step_by(BAND).map(band).collect::<Result<_>>()? })
+        let bands = (0..cols).step_by(BAND).map(|first| Band::new(first, cols, shape, what));
+        Ok(Self { cols, shape, bands: bands.collect::<Result<_>>()? })
     }
 
     /// Back to no panel.
@@ -97,7 +93,42 @@ impl CrossProduct {
     }
 }
 
+/// The upper triangle of P'P over all panels, written to the row-major cols x cols `matrix` a band of rows at a time, so that
+/// no sums of the whole are held. `finish(i, line)` then gets row i from the diagonal on, while it is near.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory), [`Error::Interrupted`](crate::Error::Interrupted).
+pub fn upper_into<T: Lane, U: Element>(
+    panels: &[Panel<T>],
+    shape: Shape,
+    (cols, matrix): (usize, &mut [U]),
+    finish: impl Fn(usize, &mut [U]) + Sync + Send,
+    team: &Team,
+) -> Result<()> {
+    let bands = (0..cols).step_by(BAND).zip(matrix.chunks_mut((BAND * cols).max(1))).collect();
+    let done = team.map(bands, |(first, rows): (usize, &mut [U])| {
+        team.check()?;
+        let mut band = Band::new(first, cols, shape, "the products of rows")?;
+        shape.run(Add { panels, jobs: &band.jobs, sums: &mut band.sums });
+        band.pieces(cols, shape, &mut |i, j, values: &[f64]| {
+            rows[(i - first) * cols + j..].iter_mut().zip(values).for_each(|(entry, &v)| *entry = U::of(v));
+        });
+        for (i, row) in (first..).zip(rows.chunks_exact_mut(cols)) {
+            finish(i, &mut row[i..]);
+        }
+        Ok(())
+    });
+    done.into_iter().collect()
+}
+
 impl Band {
+    /// The band of rows from `first` on, of no panel.
+    fn new(first: usize, cols: usize, shape: Shape, what: &'static str) -> Result<Self> {
+        let jobs = plan(first, cols, shape);
+        let sums = room(jobs.len() * shape.tile(), what)?;
+        Ok(Self { first, jobs, sums })
+    }
+
     /// The rows of its tiles, each from the diagonal or the tile's first column on.
     fn pieces(&self, cols: usize, shape: Shape, piece: &mut impl FnMut(usize, usize, &[f64])) {
         let Shape { lanes, rows, vectors, strip, .. } = shape;
