@@ -39,7 +39,8 @@ def matrix(X: Any, by: str, what: str = "X", rows: int = 1, cols: int = 1) -> Ar
     if n < rows or d < cols:
         found, least, unit = (n, rows, "sample(s)") if n < rows else (d, cols, "feature(s)")
         raise ValueError(
-            f"Found {what} with {found} {unit} (shape={A.shape}) while a minimum of {least} is required by {by}."
+            f"Found {what} with {found} {unit} (shape={A.shape}) while a minimum of {least} is required "
+            f"by {by}."
         )
     return A
 
