@@ -4,7 +4,7 @@ use super::projection::LinearMap;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
 use crate::simd::affine::{project_prepared, scratch_len};
-use crate::simd::{Lane, Parts};
+use crate::simd::{Aligned, Lane, Parts};
 use crate::threads::Team;
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
@@ -13,14 +13,14 @@ use std::cell::Cell;
 const PIECE_WORK: usize = 1 << 20;
 
 thread_local! {
-    /// Where a thread centres its rows. `f64` for the alignment; taken out during a call, so a call inside a call is safe.
-    static SCRATCH: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+    /// Where a thread centres its rows; taken out during a call, so a call inside a call is safe.
+    static SCRATCH: Cell<Option<Aligned<f64>>> = const { Cell::new(None) };
 }
 
 /// An immutable map of rows of d numbers to k scores.
 #[derive(Clone, Debug)]
 pub struct Frozen<T: Lane> {
-    matrix: Vec<T>,
+    matrix: Aligned<T>,
     mean: Vec<f64>,
     scale: Option<Vec<f64>>,
     parts: Parts<'static, T>,
@@ -47,6 +47,7 @@ impl<T: Lane> Frozen<T> {
         MatrixView::new(&matrix, k, d)?.check_finite("matrix")?;
         let factor: Vec<f64> = if scale.is_some() { (0..d).map(|j| 1.0 / map.unit(j)).collect() } else { Vec::new() };
         let parts = Parts::new(mean, &[], &factor).into_owned();
+        let matrix = Aligned::from(&*matrix);
         Ok(Self { matrix, mean: mean.to_vec(), scale: scale.map(<[f64]>::to_vec), parts })
     }
 
@@ -106,12 +107,10 @@ impl<T: Lane> Frozen<T> {
 
     fn piece(&self, x: &[T], out: &mut [T]) {
         let len = scratch_len::<T>(x.len() / self.d(), self.d());
-        let mut scratch = SCRATCH.take();
-        if scratch.len() < len {
-            scratch.resize(len, 0.0);
-        }
+        let known = SCRATCH.take().filter(|scratch| scratch.len() >= len);
+        let mut scratch = known.unwrap_or_else(|| Aligned::zeros(len));
         project_prepared(x, &self.parts, &self.matrix, &mut cast_slice_mut(&mut scratch)[..len], out);
-        SCRATCH.set(scratch);
+        SCRATCH.set(Some(scratch));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::simd::affine::{products, project};
-use crate::simd::{Centered, Lane};
+use crate::simd::{Aligned, Centered, Lane};
 use crate::threads::Team;
 use bytemuck::try_cast_slice;
 use std::borrow::Cow;
@@ -13,6 +13,9 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// Rows of a piece of work for one thread.
 const PIECE_ROWS: usize = 512;
+
+/// Rows from which on loads across two cache lines cost more than a copy of the components that begins on one.
+const MANY: usize = 64;
 
 /// The fitted arrays of a linear model, checked to fit each other. k components in d columns.
 #[derive(Clone, Debug)]
@@ -86,11 +89,18 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// [`Error::Shape`] when `x` has another number of columns, [`Error::NotFinite`], [`Error::Interrupted`].
     pub fn project<T: Lane>(&self, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
         let rows = self.centered(x)?;
-        let w = self.lines::<T>();
         let k = self.k();
+        let (given, copy);
+        let w: &[T] = if x.rows() < MANY {
+            given = self.lines::<T>();
+            &given
+        } else {
+            copy = Aligned::from(&*self.lines::<T>());
+            &copy
+        };
         let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<()> {
             team.check()?;
-            project(&rows, range, &w, out);
+            project(&rows, range, w, out);
             if let Some(deviations) = &self.deviations {
                 whiten(out, deviations);
             }

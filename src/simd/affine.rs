@@ -5,7 +5,7 @@
 //! that row of a batch.
 
 use super::lane_sums::{lane_sums, totals};
-use super::{Centered, Lane, Parts, run_along};
+use super::{Aligned, Centered, Lane, Parts, run_along};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
     let d = x.cols();
     let k = w.len().checked_div(d).unwrap_or(0);
     debug_assert!(w.len() == k * d && out.len() == k * range.len());
-    let mut scratch = vec![T::zeroed(); scratch_len::<T>(range.len(), d)];
+    let mut scratch = Aligned::zeros(scratch_len::<T>(range.len(), d));
     for (block, out) in blocks::<T>(range, d, k, out) {
         let lines = &mut scratch[..block.len() * d];
         x.pack(block, lines);

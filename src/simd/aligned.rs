@@ -26,6 +26,20 @@ impl<T: Pod> Aligned<T> {
     }
 }
 
+impl<T: Pod> From<&[T]> for Aligned<T> {
+    fn from(values: &[T]) -> Self {
+        let mut copy = Self::zeros(values.len());
+        copy.copy_from_slice(values);
+        copy
+    }
+}
+
+impl<T: Pod> Clone for Aligned<T> {
+    fn clone(&self) -> Self {
+        Self::from(&**self)
+    }
+}
+
 impl<T> Deref for Aligned<T> {
     type Target = [T];
 
