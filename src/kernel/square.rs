@@ -6,7 +6,7 @@ use super::center::{along, both_ways};
 use crate::bands::Layout;
 use crate::error::Result;
 use crate::simd::pairs::{Group, strip};
-use crate::simd::transpose::transpose;
+use crate::simd::transpose::Transpose;
 use crate::simd::{Aligned, Lane, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
@@ -192,7 +192,7 @@ impl<T: Lane, W: Watch<T>> WithSimd for Square<'_, T, W> {
                 watch.see(block, (down, across), (height, width), a == b);
                 write(block, &mut upper[down..down + height], across, width);
                 if a != b && mirrored {
-                    transpose((block, size), (&mut flipped, size), (size, size));
+                    Transpose { from: (block, size), to: (&mut flipped, size), size: (size, size) }.with_simd(simd);
                     let mirror = if a0 == b0 { &mut upper } else { &mut lower };
                     write(&flipped, &mut mirror[across..across + width], down, height);
                 }

@@ -18,10 +18,15 @@ pub fn transpose<T: Lane>(from: (&[T], usize), to: (&mut [T], usize), size: (usi
     run_narrow(Transpose { from, to, size });
 }
 
-struct Transpose<'a, T> {
-    from: (&'a [T], usize),
-    to: (&'a mut [T], usize),
-    size: (usize, usize),
+/// [`transpose`] for use inside a hot loop.
+#[derive(Debug)]
+pub struct Transpose<'a, T> {
+    /// The entries, and the distance between the starts of two rows.
+    pub from: (&'a [T], usize),
+    /// Their places, and the distance between the starts of two columns.
+    pub to: (&'a mut [T], usize),
+    /// Number of rows and of columns.
+    pub size: (usize, usize),
 }
 
 impl<T: Lane> WithSimd for Transpose<'_, T> {
@@ -31,8 +36,10 @@ impl<T: Lane> WithSimd for Transpose<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { from: (from, stride), to: (to, step), size: (rows, cols) } = self;
         let lanes = T::lanes::<S>();
-        if lanes * size_of::<T>() != VECTOR {
-            return matrix::transpose((from, stride), (to, step), (rows, cols));
+        match lanes * size_of::<T>() {
+            VECTOR => {}
+            ..VECTOR => return matrix::transpose((from, stride), (to, step), (rows, cols)),
+            _ => return transpose((from, stride), (to, step), (rows, cols)), // at the narrower level
         }
         let (down, along) = (rows / ROWS * ROWS, cols / lanes * lanes);
         for i in (0..down).step_by(ROWS) {
