@@ -5,6 +5,7 @@ use super::tiles::{Meeting, Plan, plan};
 use super::{Extent, Kernel, Units};
 use crate::error::Result;
 use crate::matrix::MatrixView;
+use crate::power::power;
 use crate::simd::mirror::mirror;
 use crate::simd::panel::Panel;
 use crate::simd::profile::{Profile, apply_to_line};
@@ -15,6 +16,9 @@ use crate::threads::Team;
 
 /// Fewest columns: packed columns of shorter rows would not be worth their two passes over the matrix.
 const LONG: usize = 129;
+
+/// Largest exponent of a factor in f32: far enough from 127 for the differences and for the squares of what they leave.
+const REACH: i32 = 100;
 
 /// Fills the n x n buffer `out` and says so; leaves kernels that are no function of products, and short rows, to others.
 pub(super) fn whole<T: Lane>(
@@ -31,7 +35,7 @@ pub(super) fn whole<T: Lane>(
     }
     let Plan { meeting, profile, mut origin, factors, unit_diagonal, .. } =
         plan::<T, T>(x, None, kernel, extent, Units::Plain);
-    if meeting != Meeting::Product {
+    if meeting != Meeting::Product || !within_reach::<T>(&factors) {
         return Ok(false);
     }
     origin.resize(d, 0.0);
@@ -58,10 +62,17 @@ pub(super) fn whole<T: Lane>(
     Ok(true)
 }
 
+/// Whether rows can be centred and scaled in their own type: neither a difference nor a factor leaves its range.
+fn within_reach<T: Lane>(factors: &[f64]) -> bool {
+    let reach = power(-REACH)..=power(REACH);
+    T::DOUBLE || factors.iter().all(|f| *f == 0.0 || reach.contains(f))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::Rate;
+    use crate::matrix::Element;
 
     fn rate(value: f64) -> Rate {
         Rate::new(value).unwrap()
@@ -114,6 +125,28 @@ mod tests {
         assert!(whole(x, &kernel, &Extent::of(x, "X").unwrap(), &mut out, &Team::solo()).unwrap());
         assert_eq!((out[0], out[3]), (1.0, 1.0));
         assert!(out[1] <= 1.0 && 1.0 - out[1] <= 16.0 * f64::EPSILON);
+    }
+
+    #[test]
+    fn single_precision_at_the_ends_of_its_range_keeps_to_the_formula() {
+        for unit in [1e-44f32, 1e-42, 1e-30, 1e30, 3e38] {
+            // Entries of -1, 0 and 1 in that unit; gamma undoes it, so that distances are small whole numbers.
+            let (n, d) = (4, 130);
+            let sign = |at: usize| (at * at % 7 % 3) as f64 - 1.0;
+            let data: Vec<f32> = (0..n * d).map(|at| f32::of(sign(at)) * unit).collect();
+            let unit = f64::from(unit);
+            let x = MatrixView::new(&data, n, d).unwrap();
+            let kernel = Kernel::Rbf { gamma: rate(0.01 / unit / unit) };
+            let found = crate::kernel::kernel_matrix(x, None, &kernel, &Team::solo()).unwrap();
+            for (at, found) in found.into_iter().enumerate() {
+                let gap = |c: usize| sign(at / n * d + c) - sign(at % n * d + c);
+                let right = (-0.01 * (0..d).map(|c| gap(c) * gap(c)).sum::<f64>()).exp();
+                assert!(
+                    (f64::from(found) - right).abs() <= 64.0 * f64::from(f32::EPSILON),
+                    "{unit} {at}: {found} {right}"
+                );
+            }
+        }
     }
 
     #[test]
