@@ -4,94 +4,76 @@
 use super::Kernel;
 use crate::matrix::MatrixView;
 use crate::power;
-use crate::simd::pairs::{Absolute, Form, Product, Square, strip};
-use crate::simd::profile::{Decay, Power, Profile, Sigmoid};
-use crate::simd::{Aligned, Lane, run};
+use crate::simd::pairs::{Absolute, Form, Product, Square};
+use crate::simd::profile::{Decay, Power, Profile, Sigmoid, apply_to_line};
+use crate::simd::{Lane, run_along, totals};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::f64::consts::LOG2_E;
 use std::marker::PhantomData;
+use std::slice::from_mut;
 
 /// New rows up to which packing the reference rows does not pay.
 const FEW: usize = 4;
 
-/// Exponents of gamma whose power of two (and the square of its root) is a normal number with room on both sides.
-const MODERATE: [i32; 2] = [100, 400];
+/// Exponents of gamma, of `f32` and `f64`, for which a square or product that leaves the normal numbers at their lower end
+/// is, times gamma, nothing beside 1; at the upper end the sum is seen to be infinite.
+const MODERATE: [i32; 2] = [64, 400];
 
 /// Writes the kernel matrix and says so, where this road is the shorter one and no sum leaves the range of numbers:
 /// otherwise (NaN and infinities in the data included) the general road decides.
 pub(super) fn few_rows<T: Lane>(x: MatrixView<T>, y: MatrixView<T>, kernel: &Kernel, out: &mut [T]) -> bool {
-    let plain = x.has_contiguous_rows()
-        && y.has_contiguous_rows()
-        && (1..=FEW).contains(&x.rows())
-        && y.rows() > FEW
-        && x.cols() > 0;
-    let Some((exponent, gamma)) = kernel.gamma().filter(|g| *g > 0.0 && g.is_finite()).map(split) else { return false };
-    if !plain || exponent.abs() > MODERATE[usize::from(T::DOUBLE)] {
+    if !(1..=FEW).contains(&x.rows()) || y.rows() <= FEW || x.cols() == 0 {
         return false;
     }
+    let (Some(x), Some(y)) = (x.as_slice(), y.as_slice().map(|data| (data, y.cols()))) else { return false };
+    let Some(gamma) = kernel.gamma().filter(|g| *g > 0.0 && g.is_finite()) else { return false };
+    let exponent = power::exponent(gamma);
+    if exponent.abs() > MODERATE[usize::from(T::DOUBLE)] {
+        return false;
+    }
+    // Products are taken with gamma's power of two, so that they have the size of what becomes of them.
+    let (factor, rest) = (power::power(exponent), T::of(power::scale(gamma, -exponent)));
+    let decay = Profile::Decay(Decay(T::of(gamma * LOG2_E)));
     match *kernel {
-        // gamma = g 4^h: distances in units of 2^-h neither overflow nor vanish where the kernel is not 0 or 1.
-        Kernel::Rbf { .. } => {
-            let (half, odd) = (exponent.div_euclid(2), exponent.rem_euclid(2));
-            let profile = Profile::Decay(Decay(T::of(power::scale(gamma, odd) * LOG2_E)));
-            all::<Square, T>(x, y, (power::power(half), power::power(half)), &profile, out)
-        }
-        Kernel::Laplacian { .. } => {
-            let profile = Profile::Decay(Decay(T::of(gamma * LOG2_E)));
-            all::<Absolute, T>(x, y, (power::power(exponent), power::power(exponent)), &profile, out)
-        }
+        Kernel::Rbf { .. } => all::<Square, T>(x, y, 1.0, &decay, out),
+        Kernel::Laplacian { .. } => all::<Absolute, T>(x, y, 1.0, &decay, out),
         Kernel::Poly { degree, coef0, .. } if degree.fract() == 0.0 && degree < 64.0 => {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and small
-            let power = Power { factor: T::of(gamma), shift: T::of(coef0), degree: degree as u32 };
-            all::<Product, T>(x, y, (power::power(exponent), 1.0), &Profile::Power(power), out)
+            let power = Power { factor: rest, shift: T::of(coef0), degree: degree as u32 };
+            all::<Product, T>(x, y, factor, &Profile::Power(power), out)
         }
         Kernel::Sigmoid { coef0, .. } => {
-            let profile = Profile::Sigmoid(Sigmoid { factor: T::of(gamma), shift: T::of(coef0) });
-            all::<Product, T>(x, y, (power::power(exponent), 1.0), &profile, out)
+            let profile = Profile::Sigmoid(Sigmoid { factor: rest, shift: T::of(coef0) });
+            all::<Product, T>(x, y, factor, &profile, out)
         }
         _ => false,
     }
 }
 
-/// gamma = g 2^e with 1/2 <= g < 1.
-fn split(gamma: f64) -> (i32, f64) {
-    let exponent = power::exponent(gamma);
-    (exponent, power::scale(gamma, -exponent))
-}
-
-/// The kernel of sums over coordinates of x and y, each times its factor; `false` where a sum is not finite.
-fn all<F: Form, T: Lane>(
-    x: MatrixView<T>,
-    y: MatrixView<T>,
-    (x_factor, y_factor): (f64, f64),
-    profile: &Profile<T>,
-    out: &mut [T],
-) -> bool {
-    let mut rows = Vec::with_capacity(x.rows() * x.cols());
-    x.each_row(|row| rows.extend(row.iter().map(|&x| T::of(x.into() * x_factor))));
+/// The kernel of sums over coordinates of x, times a power of two, and y (rows of `d`); `false` where a sum is not finite.
+fn all<F: Form, T: Lane>(x: &[T], (y, d): (&[T], usize), factor: f64, profile: &Profile<T>, out: &mut [T]) -> bool {
+    let x: Vec<T> = x.iter().map(|&x| T::of(x.into() * factor)).collect();
     let sound = |x: &T| (*x).into() == 0.0 || (T::MIN_POSITIVE..=T::MAX).contains(&(*x).into().abs());
-    if !rows.iter().all(sound) {
+    if !x.iter().all(sound) {
         return false; // a digit may be lost in a subnormal number
     }
-    run(Few { x: &rows, y, factor: T::of(y_factor), out, form: PhantomData::<F> });
-    if !out.iter().all(|sum| (*sum).into().is_finite()) {
+    run_along::<T, _>(d, Few { x: &x, y, d, out, form: PhantomData::<F> });
+    // Without a way out: the compiler takes several at a time.
+    if !out.iter().fold(true, |all, &sum| all & sum.into().is_finite()) {
         return false;
     }
-    let mut padded = Aligned::zeros(y.rows().next_multiple_of(strip::<T>()));
-    for line in out.chunks_exact_mut(y.rows()) {
-        padded[..line.len()].copy_from_slice(line);
-        run(Apply { profile, values: &mut padded });
-        line.copy_from_slice(&padded[..line.len()]);
+    for line in out.chunks_exact_mut(y.len() / d) {
+        apply_to_line(profile, line, T::of(0.0), &[]);
     }
     true
 }
 
-/// Sums of every row of `x` (packed) with every row of `y`.
+/// Sums of every row of `x` with every row of `y`, both of `d` coordinates.
 struct Few<'a, T, F> {
     x: &'a [T],
-    y: MatrixView<'a, T>,
-    factor: T,
+    y: &'a [T],
+    d: usize,
     out: &'a mut [T],
     form: PhantomData<F>,
 }
@@ -101,19 +83,15 @@ impl<T: Lane, F: Form> WithSimd for Few<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { x, y, factor, out, .. } = self;
-        let (m, d) = (y.rows(), y.cols());
-        let row = |j: usize| y.row(j).unwrap_or_default();
-        let factor = T::splat(simd, factor);
-        for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(m)) {
-            let mut j = 0;
-            while j + TOGETHER <= m {
-                sums::<F, T, S, TOGETHER>(simd, x, from_fn(|r| row(j + r)), factor, &mut out[j..]);
-                j += TOGETHER;
+        let Self { x, y, d, out, .. } = self;
+        for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(y.len() / d)) {
+            let (groups, rest) = out.as_chunks_mut::<TOGETHER>();
+            let (y, y_rest) = y.split_at(groups.len() * TOGETHER * d);
+            for (y, out) in y.chunks_exact(TOGETHER * d).zip(groups) {
+                sums::<F, T, S, TOGETHER>(simd, x, from_fn(|r| &y[r * d..][..d]), out);
             }
-            while j < m {
-                sums::<F, T, S, 1>(simd, x, [row(j)], factor, &mut out[j..]);
-                j += 1;
+            for (y, out) in y_rest.chunks_exact(d).zip(rest) {
+                sums::<F, T, S, 1>(simd, x, [y], from_mut(out));
             }
         }
     }
@@ -122,42 +100,25 @@ impl<T: Lane, F: Form> WithSimd for Few<'_, T, F> {
 /// Reference rows met at a time, each with a sum of its own: enough to hide the latency of an addition.
 const TOGETHER: usize = 4;
 
-/// The sums over the coordinates of x and of each row of y times `factor`.
+/// The sums over the coordinates of x and of each row of y.
 #[inline(always)]
-fn sums<F: Form, T: Lane, S: Simd, const R: usize>(simd: S, x: &[T], y: [&[T]; R], factor: T::V<S>, out: &mut [T]) {
+fn sums<F: Form, T: Lane, S: Simd, const R: usize>(simd: S, x: &[T], y: [&[T]; R], out: &mut [T]) {
     let (x, x_tail) = T::vectors::<S>(x);
     let lines = y.map(|y| &T::vectors::<S>(y).0[..x.len()]);
-    let mut sums = [T::splat(simd, T::zeroed()); R];
+    let mut sums = [[T::splat(simd, T::zeroed()); 1]; R];
     for (i, &x) in x.iter().enumerate() {
         for r in 0..R {
-            sums[r] = F::add::<T, S>(simd, x, T::vmul(simd, lines[r][i], factor), sums[r]);
+            sums[r][0] = F::add::<T, S>(simd, x, lines[r][i], sums[r][0]);
         }
     }
     if !x_tail.is_empty() {
         let x = T::partial(simd, x_tail);
         for r in 0..R {
             let y = T::partial(simd, T::vectors::<S>(y[r]).1);
-            sums[r] = F::add::<T, S>(simd, x, T::vmul(simd, y, factor), sums[r]);
+            sums[r][0] = F::add::<T, S>(simd, x, y, sums[r][0]);
         }
     }
-    for (out, sum) in out.iter_mut().zip(sums) {
-        *out = T::sum(simd, sum);
-    }
-}
-
-/// A profile over values of any number of strips.
-struct Apply<'a, T> {
-    profile: &'a Profile<T>,
-    values: &'a mut [T],
-}
-
-impl<T: Lane> WithSimd for Apply<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.profile.apply(simd, self.values, (&[], &[]));
-    }
+    out.copy_from_slice(totals(simd, sums).as_flattened());
 }
 
 #[cfg(test)]
@@ -171,14 +132,13 @@ mod tests {
         for d in [1, 3, 8, 37, 70] {
             let x: Vec<f64> = (0..2 * d).map(|i| (i * 5 % 7) as f64).collect();
             let y: Vec<f64> = (0..9 * d).map(|i| (i * 3 % 11) as f64).collect();
-            let view = MatrixView::new(&y, 9, d).unwrap();
             for level in Level::available() {
                 let mut out = vec![0.0; 18];
-                let few = Few { x: &x, y: view, factor: 2.0, out: &mut out, form: PhantomData::<Square> };
+                let few = Few { x: &x, y: &y, d, out: &mut out, form: PhantomData::<Square> };
                 run_at(level, few).unwrap();
                 for (at, got) in out.iter().enumerate() {
                     let (x, y) = (&x[at / 9 * d..][..d], &y[at % 9 * d..][..d]);
-                    let right: f64 = x.iter().zip(y).map(|(x, y)| (x - 2.0 * y) * (x - 2.0 * y)).sum();
+                    let right: f64 = x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum();
                     assert_eq!(*got, right, "{level:?} {d} {at}");
                 }
             }

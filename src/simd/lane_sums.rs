@@ -60,10 +60,7 @@ const SHUFFLED: [usize; 2] = [32, 64];
 /// Four at a time: shuffled so that one vector holds the same lanes of all four, which takes half the instructions of four
 /// sums. Each sum adds its lanes in one order, whatever `R`, `B` and the neighbours.
 #[inline(always)]
-pub(super) fn totals<T: Lane, S: Simd, const R: usize, const B: usize>(
-    simd: S,
-    sums: [[T::V<S>; B]; R],
-) -> [[T; B]; R] {
+pub fn totals<T: Lane, S: Simd, const R: usize, const B: usize>(simd: S, sums: [[T::V<S>; B]; R]) -> [[T; B]; R] {
     let mut all = [[T::zeroed(); B]; R];
     for first in (0..R * B).step_by(4) {
         let mut four = [T::splat(simd, T::zeroed()); 4];
