@@ -4,7 +4,7 @@ use super::centering::Shifts;
 use super::source::{Sample, Source};
 use super::statistic::{Estimator, Place, pair_sums};
 use crate::error::{Error, Result};
-use crate::kernel::PARTS;
+use crate::kernel::parts;
 use crate::matrix::Element;
 use crate::power;
 use crate::simd::pairs::{Group, strip};
@@ -44,11 +44,11 @@ pub fn gamma_test<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, team: &T
         return Err(Error::TooFew { what: "X", found: x.len(), wanted: ROWS_NEEDED });
     }
     let (k, l) = (Source::of(x, "X", team)?, Source::of(y, "Y", team)?);
-    let sums = pair_sums(&k, &l, x.len(), team)?;
+    let sums = pair_sums(&k, &l, x.len(), false, team)?;
     let statistic = sums.cross(Estimator::Biased);
     let k_shifts = Shifts::of(Estimator::Biased, &sums.rows.0, &sums.diagonals.0, k.pilot());
     let l_shifts = Shifts::of(Estimator::Biased, &sums.rows.1, &sums.diagonals.1, l.pilot());
-    let parts = team.map((0..PARTS).collect(), |part| {
+    let parts = team.map((0..parts(x.len().div_ceil(strip::<f64>()))).collect(), |part| {
         team.check()?;
         Ok(run(Pass { k: (&k, &k_shifts), l: (&l, &l_shifts), part }))
     });
@@ -86,7 +86,8 @@ impl WithSimd for Pass<'_, '_> {
         let area = together * together * size * size;
         let (mut k_blocks, mut l_blocks) = (Aligned::zeros(area), Aligned::zeros(area));
         let mut sum = 0.0;
-        for group in Group::triangle(n.div_ceil(size), together, part, PARTS) {
+        let strips = n.div_ceil(size);
+        for group in Group::triangle(strips, together, part, parts(strips)) {
             k_shifts.fill(simd, k, &group, &mut k_blocks);
             l_shifts.fill(simd, l, &group, &mut l_blocks);
             let blocks = k_blocks.chunks_exact(size * size).zip(l_blocks.chunks_exact(size * size));

@@ -18,8 +18,8 @@ pub enum Sample<'a, T> {
     Precomputed(MatrixView<'a, T>),
 }
 
-/// Rows (evenly spaced) from whose pairs the pilot constant of a kernel is read.
-const PILOT_ROWS: usize = 48;
+/// Rows (evenly spaced) from whose pairs the pilot constant of a kernel is read: one strip.
+const PILOT_ROWS: usize = strip::<f64>();
 
 /// A kernel on the n samples, ready to be read block by block, and a value amid its own.
 pub(super) struct Source<'a> {
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
         match *sample {
             Sample::Rows(x, kernel) => {
                 let extent = Extent::of(x, what)?;
-                let kernel = match kernel.resolve(x, what, team)? {
+                let kernel = match kernel.resolve_within(x, &extent, team)? {
                     // H removes the mean anyway; removed here, it costs no digits.
                     Kernel::Linear { .. } => Kernel::Linear { centered: true },
                     other => other,
@@ -138,7 +138,7 @@ fn mean(mut values: impl Iterator<Item = f64>) -> f64 {
     first + sum / count
 }
 
-/// The mean of the kernel over pairs i < j.
+/// The mean of the kernel over pairs i < j of one strip of rows.
 struct Pilot<'a> {
     tiles: &'a Tiles<f64>,
 }
@@ -148,17 +148,10 @@ impl WithSimd for Pilot<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let (points, size) = (self.tiles.rows(), strip::<f64>());
-        let strips = points.strips();
-        let group = Group { rows: 0..strips, cols: 0..strips, upper: true };
-        let mut blocks = Aligned::zeros(group.blocks().count() * size * size);
-        self.tiles.fill(simd, &group, &mut blocks);
-        mean(group.blocks().zip(blocks.chunks_exact(size * size)).flat_map(|((a, b), block)| {
-            let rows = block.chunks_exact(size).enumerate().take(points.rows_in(a));
-            rows.flat_map(move |(i, row)| {
-                let from = if a == b { i + 1 } else { 0 };
-                row.get(from..points.rows_in(b)).unwrap_or_default().iter().copied()
-            })
-        }))
+        let (rows, size) = (self.tiles.rows().rows_in(0), strip::<f64>());
+        let mut block = Aligned::zeros(size * size);
+        self.tiles.fill(simd, &Group { rows: 0..1, cols: 0..1, upper: true }, &mut block);
+        let above = block.chunks_exact(size).take(rows).enumerate().map(|(i, row)| &row[i + 1..rows]);
+        mean(above.flatten().copied())
     }
 }

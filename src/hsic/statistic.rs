@@ -3,7 +3,7 @@
 use super::features::{Features, feature_sums};
 use super::source::{Sample, Source};
 use crate::error::{Error, Result};
-use crate::kernel::PARTS;
+use crate::kernel::parts;
 use crate::matrix::Element;
 use crate::power;
 use crate::simd::pairs::{Group, strip};
@@ -82,7 +82,7 @@ fn finite(x: f64) -> Result<f64> {
 pub(super) struct Sums {
     /// Sum of k_ij l_ij over i != j.
     pub(super) cross: f64,
-    /// Sums of k_ij^2 and of l_ij^2 over i != j.
+    /// Sums of k_ij^2 and of l_ij^2 over i != j, where they are wanted.
     pub(super) squares: (f64, f64),
     /// Row sums over j != i.
     pub(super) rows: (Vec<f64>, Vec<f64>),
@@ -144,14 +144,14 @@ fn sums<T: Element, U: Element>(
     {
         return feature_sums(&x, &y, own, team);
     }
-    pair_sums(&Source::of(x, "X", team)?, &Source::of(y, "Y", team)?, x.len(), team)
+    pair_sums(&Source::of(x, "X", team)?, &Source::of(y, "Y", team)?, x.len(), own, team)
 }
 
-/// The sums in one pass over the pairs.
-pub(super) fn pair_sums(x: &Source, y: &Source, n: usize, team: &Team) -> Result<Sums> {
-    let parts = team.map((0..PARTS).collect(), |part| {
+/// The sums in one pass over the pairs; the squares only where the sums of each side with itself (`own`) are wanted.
+pub(super) fn pair_sums(x: &Source, y: &Source, n: usize, own: bool, team: &Team) -> Result<Sums> {
+    let parts = team.map((0..parts(n.div_ceil(strip::<f64>()))).collect(), |part| {
         team.check()?;
-        Ok(run(Pass { x, y, n, part }))
+        Ok(run(Pass { x, y, n, own, part }))
     });
     let zeros = || (vec![0.0; n], vec![0.0; n]);
     let mut total = Sums { rows: zeros(), diagonals: zeros(), ..Sums::default() };
@@ -178,6 +178,7 @@ struct Pass<'a, 'b> {
     x: &'a Source<'b>,
     y: &'a Source<'b>,
     n: usize,
+    own: bool,
     part: usize,
 }
 
@@ -186,7 +187,7 @@ impl WithSimd for Pass<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Sums {
-        let Self { x, y, n, part } = self;
+        let Self { x, y, n, own, part } = self;
         let size = strip::<f64>();
         let strips = n.div_ceil(size);
         let together = x.group().max(y.group());
@@ -194,14 +195,19 @@ impl WithSimd for Pass<'_, '_> {
         let (mut k, mut l) = (Aligned::zeros(area), Aligned::zeros(area));
         let padded = || vec![0.0; strips * size];
         let mut sums = Sums { rows: (padded(), padded()), diagonals: (padded(), padded()), ..Sums::default() };
-        for group in Group::triangle(strips, together, part, PARTS) {
+        for group in Group::triangle(strips, together, part, parts(strips)) {
             x.fill(simd, &group, &mut k);
             y.fill(simd, &group, &mut l);
             let blocks = k.chunks_exact_mut(size * size).zip(l.chunks_exact_mut(size * size));
             for (block, (k, l)) in group.blocks().zip(blocks) {
                 let place = Place::of(n, block);
-                sums.prepare(&place, (k, l), (x.pilot(), y.pilot()));
-                sums.add(simd, &place, (k, l), (x.pilot(), y.pilot()));
+                let pilots = (x.pilot(), y.pilot());
+                sums.prepare(&place, (k, l), pilots);
+                if own {
+                    sums.add::<S, true>(simd, &place, (k, l), pilots);
+                } else {
+                    sums.add::<S, false>(simd, &place, (k, l), pilots);
+                }
             }
         }
         sums
@@ -242,26 +248,27 @@ impl Sums {
         }
     }
 
-    /// Adds a block: once on the diagonal, where both its halves are there, else twice.
+    /// Adds a block: once on the diagonal, where both its halves are there, else twice. `OWN`: the squares too.
     #[inline(always)]
-    fn add<S: Simd>(&mut self, simd: S, place: &Place, (k, l): (&[f64], &[f64]), pilots: (f64, f64)) {
+    fn add<S: Simd, const OWN: bool>(&mut self, simd: S, place: &Place, (k, l): (&[f64], &[f64]), pilots: (f64, f64)) {
         let size = strip::<f64>();
-        let Place { at: (i0, j0), height, .. } = *place;
-        let zero = simd.splat_f64s(0.0);
-        let (pk, pl) = (simd.splat_f64s(pilots.0), simd.splat_f64s(pilots.1));
+        let (i0, j0) = place.at;
+        let [zero, pk, pl] = [0.0, pilots.0, pilots.1].map(|x| simd.splat_f64s(x));
         // Two of each sum in turn: one alone would wait for itself.
         let (mut kl, mut kk, mut ll) = ([zero; 2], [zero; 2], [zero; 2]);
         let mut cols = [[0.0f64; strip::<f64>()]; 2];
         let [k_cols, l_cols] = &mut cols;
         let (k_cols, l_cols) = (S::as_mut_simd_f64s(k_cols).0, S::as_mut_simd_f64s(l_cols).0);
-        for (i, (k, l)) in k.chunks_exact(size).zip(l.chunks_exact(size)).take(height).enumerate() {
+        for (i, (k, l)) in k.chunks_exact(size).zip(l.chunks_exact(size)).take(place.height).enumerate() {
             let (k, l) = (S::as_simd_f64s(k).0, S::as_simd_f64s(l).0);
             let (mut k_row, mut l_row) = (zero, zero);
             for (v, (((&k, &l), k_col), l_col)) in k.iter().zip(l).zip(&mut *k_cols).zip(&mut *l_cols).enumerate() {
                 let (k, l) = (simd.sub_f64s(k, pk), simd.sub_f64s(l, pl));
                 kl[v % 2] = simd.mul_add_e_f64s(k, l, kl[v % 2]);
-                kk[v % 2] = simd.mul_add_e_f64s(k, k, kk[v % 2]);
-                ll[v % 2] = simd.mul_add_e_f64s(l, l, ll[v % 2]);
+                if OWN {
+                    kk[v % 2] = simd.mul_add_e_f64s(k, k, kk[v % 2]);
+                    ll[v % 2] = simd.mul_add_e_f64s(l, l, ll[v % 2]);
+                }
                 (k_row, l_row) = (simd.add_f64s(k_row, k), simd.add_f64s(l_row, l));
                 (*k_col, *l_col) = (simd.add_f64s(*k_col, k), simd.add_f64s(*l_col, l));
             }

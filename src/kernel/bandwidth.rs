@@ -1,6 +1,6 @@
 //! gamma from the data: the total variance, or the exact median of all pairwise distances in O(n) memory.
 
-use super::{Extent, PARTS, Rate, Tiles};
+use super::{Extent, Rate, Tiles, parts};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::simd::pairs::{Group, strip};
@@ -150,7 +150,7 @@ impl Distances<'_> {
     }
 
     fn census(&self, low: f64, high: f64, cells: usize) -> Result<Census> {
-        let parts = self.team.map((0..PARTS).collect(), |part| {
+        let parts = self.team.map((0..parts(self.tiles.rows().strips())).collect(), |part| {
             self.team.check()?;
             Ok(run(Pass { tiles: &self.tiles, part, low, high, cells }))
         });
@@ -241,7 +241,7 @@ impl WithSimd for Pass<'_> {
         let (points, size) = (tiles.rows(), strip::<f64>());
         let mut census = Census { cells: vec![0; cells], ..Census::default() };
         let mut blocks = Aligned::zeros(points.group() * points.group() * size * size);
-        for group in Group::triangle(points.strips(), points.group(), part, PARTS) {
+        for group in Group::triangle(points.strips(), points.group(), part, parts(points.strips())) {
             tiles.fill(simd, &group, &mut blocks);
             for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
                 for (i, row) in block.chunks_exact(size).enumerate().take(points.rows_in(a)) {

@@ -51,22 +51,29 @@ impl Kernel<Gamma> {
     /// # Errors
     /// [`Error::Value`] for a parameter outside its range, [`Error::NotFinite`] and the like for `x` (called `what`).
     pub fn resolve<T: Element>(&self, x: MatrixView<T>, what: &'static str, team: &Team) -> Result<Kernel<Rate>> {
-        let extent = Extent::of(x, what)?;
+        self.resolve_within(x, &Extent::of(x, what)?, team)
+    }
+
+    /// [`resolve`](Self::resolve) where the extent of `x` is known.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a parameter outside its range.
+    pub fn resolve_within<T: Element>(&self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Kernel<Rate>> {
         Ok(match *self {
             Self::Linear { centered } => Kernel::Linear { centered },
             Self::Poly { gamma, degree, coef0 } => {
-                let gamma = gamma.of_products(x, &extent)?;
+                let gamma = gamma.of_products(x, extent)?;
                 if !(degree.is_finite() && degree > 0.0) {
                     return Err(Error::value("degree", degree, "a positive number"));
                 }
                 Kernel::Poly { gamma, degree, coef0: finite_coef0(coef0)? }
             }
-            Self::Rbf { gamma } => Kernel::Rbf { gamma: gamma.of_squares(x, &extent, team)? },
+            Self::Rbf { gamma } => Kernel::Rbf { gamma: gamma.of_squares(x, extent, team)? },
             Self::Sigmoid { gamma, coef0 } => {
-                Kernel::Sigmoid { gamma: gamma.of_products(x, &extent)?, coef0: finite_coef0(coef0)? }
+                Kernel::Sigmoid { gamma: gamma.of_products(x, extent)?, coef0: finite_coef0(coef0)? }
             }
             Self::Cosine => Kernel::Cosine,
-            Self::Laplacian { gamma } => Kernel::Laplacian { gamma: gamma.of_distances(x, &extent, team)? },
+            Self::Laplacian { gamma } => Kernel::Laplacian { gamma: gamma.of_distances(x, extent, team)? },
             Self::Delta => Kernel::Delta,
         })
     }

@@ -9,8 +9,15 @@ use crate::simd::profile::{Decay, Equal, Power, Profile, RealPower, Scale, Sigmo
 use pulp::{Simd, WithSimd};
 use std::f64::consts::LOG2_E;
 
-/// Pieces into which work over all pairs is cut, whatever the number of threads: their results are merged in order.
-pub const PARTS: usize = 16;
+/// Pieces into which work over all pairs is cut at most.
+const PARTS: usize = 16;
+
+/// Pieces into which work over all pairs of `strips` strips is cut, whatever the number of threads: their results are
+/// merged in order. Each has two bands of rows, a long and a short one, or more.
+#[must_use]
+pub fn parts(strips: usize) -> usize {
+    strips.div_ceil(2).clamp(1, PARTS)
+}
 
 /// Columns up to which squared distances are sums of squared differences: as fast as products there, and right to the
 /// last digits however near two rows are.
