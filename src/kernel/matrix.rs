@@ -1,16 +1,15 @@
 //! The kernel matrix, and its diagonal alone.
 
+use super::cross::{Cross, check_widths};
 use super::few::few_rows;
 use super::products;
-use super::square::{self, SQUARE, SQUARES};
+use super::square;
 use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView, zeros};
-use crate::simd::pairs::{Group, strip};
-use crate::simd::{Aligned, Lane, run};
+use crate::simd::Lane;
 use crate::threads::Team;
-use pulp::{Simd, WithSimd};
 
 /// The kernel matrix k(x_i, y_j), row-major n x m; `y` = `None` means `x` itself: exactly symmetric, with the exact
 /// diagonal where it is known. A centred linear kernel is taken about the mean of `y` (of `x`, alone).
@@ -48,20 +47,15 @@ pub fn kernel_matrix_into<T: Lane>(
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
     if let Some(y) = y {
-        if y.cols() != x.cols() {
-            return Err(Error::Shape { what: "Y, counted in columns,", found: y.cols(), wanted: x.cols() });
-        }
+        check_widths(x, y)?;
         if few_rows(x, y, kernel, out) {
             return Ok(());
         }
-        let extent = Extent::of(x, "X")?;
-        let extent = Extent::of(y, "Y")?.with(&extent);
-        cross(&Tiles::cross(x, y, kernel, &extent), out, team)?;
-    } else {
-        let extent = Extent::of(x, "X")?;
-        if !products::whole(x, kernel, &extent, out, team)? {
-            square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
-        }
+        return Cross::new(x, y, kernel)?.fill(out, team);
+    }
+    let extent = Extent::of(x, "X")?;
+    if !products::whole(x, kernel, &extent, out, team)? {
+        square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     }
     check_power(kernel, out)
 }
@@ -103,7 +97,7 @@ pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64
 }
 
 /// A fractional power of a negative number is not a number: said, not returned.
-fn check_power<T: Lane>(kernel: &Kernel, out: &[T]) -> Result<()> {
+pub(super) fn check_power<T: Lane>(kernel: &Kernel, out: &[T]) -> Result<()> {
     let Kernel::Poly { degree, .. } = kernel else { return Ok(()) };
     if degree.fract() != 0.0 && out.iter().any(|x| (*x).into().is_nan()) {
         return Err(Error::value("degree", degree, "a whole number where gamma <x, y> + coef0 is negative"));
@@ -131,50 +125,4 @@ pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel, mean: &[f64])
         });
     });
     Ok(diagonal)
-}
-
-/// The matrix of two sets, in bands of rows.
-fn cross<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Result<()> {
-    let (m, strips) = (tiles.cols().count(), tiles.rows().strips());
-    let side = strips.div_ceil(2 * SQUARES).clamp(1, SQUARE);
-    let bands = out.chunks_mut((side * strip::<T>() * m).max(1)).enumerate();
-    let jobs = bands.map(|(band, out)| Band { tiles, first: band * side, side, out }).collect();
-    let done = team.map(jobs, |job| {
-        team.check()?;
-        run(job);
-        Ok(())
-    });
-    done.into_iter().collect()
-}
-
-/// A band of rows against all columns.
-struct Band<'a, T> {
-    tiles: &'a Tiles<T>,
-    first: usize,
-    side: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Lane> WithSimd for Band<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tiles, first, side, out } = self;
-        let (rows, cols, size) = (tiles.rows(), tiles.cols(), strip::<T>());
-        let m = cols.count();
-        let together = rows.group();
-        let mut blocks = Aligned::zeros(together * together * size * size);
-        let end = (first + side).min(rows.strips());
-        for group in Group::cover(first..end, 0..cols.strips(), false, together) {
-            tiles.fill(simd, &group, &mut blocks);
-            for ((a, b), block) in group.blocks().zip(blocks.chunks_exact(size * size)) {
-                let (height, width) = (rows.rows_in(a), cols.rows_in(b));
-                let lines = out.chunks_exact_mut(m).skip((a - first) * size).take(height);
-                for (row, line) in lines.zip(block.chunks_exact(size)) {
-                    row[b * size..][..width].copy_from_slice(&line[..width]);
-                }
-            }
-        }
-    }
 }

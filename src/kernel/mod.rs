@@ -5,6 +5,7 @@
 
 mod bandwidth;
 mod center;
+mod cross;
 mod extent;
 mod few;
 mod functions;
@@ -16,6 +17,7 @@ mod tiles;
 
 pub use bandwidth::Gamma;
 pub use center::{KernelMeans, center_kernel};
+pub use cross::Cross;
 pub use extent::Extent;
 pub use functions::Kernel;
 pub use matrix::{half_layout, kernel_diagonal, kernel_half, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};

@@ -205,12 +205,18 @@ impl<T: Lane, W: Watch<T>> WithSimd for Square<'_, T, W> {
 /// The first `width` values of each line of a block, from `across` on in each row.
 #[inline(always)]
 fn write<T: Lane>(block: &[T], rows: &mut [&mut [T]], across: usize, width: usize) {
+    for (row, line) in rows.iter_mut().zip(block.chunks_exact(strip::<T>())) {
+        put_line(line, &mut row[across..across + width]);
+    }
+}
+
+/// As much of the line of a block as there is room for.
+#[inline(always)]
+pub(super) fn put_line<T: Lane>(line: &[T], room: &mut [T]) {
     let size = strip::<T>();
-    for (row, line) in rows.iter_mut().zip(block.chunks_exact(size)) {
-        if width == size {
-            row[across..across + size].copy_from_slice(line); // of a length known to the compiler: six stores, no call
-        } else {
-            row[across..across + width].copy_from_slice(&line[..width]);
-        }
+    if room.len() == size {
+        room[..size].copy_from_slice(&line[..size]); // of a length known to the compiler: a few stores, no call
+    } else {
+        room.copy_from_slice(&line[..room.len()]);
     }
 }

@@ -2,15 +2,16 @@
 
 use super::projection::LinearMap;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, kernel_diagonal, kernel_matrix_into};
+use crate::kernel::{Cross, Kernel, kernel_diagonal, kernel_matrix_into};
 use crate::matrix::{MatrixView, zeros};
 use crate::simd::Lane;
 use crate::threads::Team;
 
-/// Kernel values held at a time: 32 MB of f64, and never fewer rows than share the packing of the training rows.
-const VALUES: usize = 1 << 22;
-/// Rows of a block at least.
-const LEAST_ROWS: usize = 64;
+/// Rows up to which their kernel values are taken at once, with whatever is the shortest road for so few.
+const FEW: usize = 24;
+/// Pieces of work at most, whatever the number of threads: each holds a band of values, and has more than one where there
+/// are many.
+const PIECES: usize = 32;
 
 /// z = Lambda^(-1/2) V'(k_t - K1/n), and the squared distance of a row to the subspace in feature space.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub enum NewRows<'a, T> {
 }
 
 impl<T: Lane> NewRows<'_, T> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Self::Rows(x, ..) | Self::Values(x) => x.rows(),
         }
@@ -47,27 +48,42 @@ impl<T: Lane> NewRows<'_, T> {
         }
     }
 
-    /// Calls `each(first, values, count)` for blocks of rows in order, their kernel values row-major.
-    pub(super) fn blocks(
+    /// Calls `each` with the kernel values of some rows and with what `out` has for them, `width` numbers a row: band after
+    /// band, each while it is near.
+    pub(super) fn bands<O: Send>(
         &self,
-        n: usize,
+        (out, width): (&mut [O], usize),
         team: &Team,
-        mut each: impl FnMut(usize, &[T], usize) -> Result<()>,
+        each: impl Fn(MatrixView<T>, &mut [O], &Team) -> Result<()> + Sync + Send,
     ) -> Result<()> {
-        let size = (VALUES / n.max(1)).max(LEAST_ROWS).min(self.len());
-        let mut values = zeros::<T>(size * n, "the kernel matrix of new rows")?;
-        for first in (0..self.len()).step_by(size.max(1)) {
-            let rows = first..self.len().min(first + size);
-            let (count, values) = (rows.len(), &mut values[..rows.len() * n]);
-            match *self {
-                Self::Rows(x, training, kernel) => {
-                    kernel_matrix_into(x.rows_in(rows), Some(training), kernel, values, team)?;
-                }
-                Self::Values(k) => k.copy_rows(rows, values),
-            }
-            each(first, values, count)?;
+        let (x, training, kernel) = match *self {
+            Self::Values(k) => return each(k, out, team),
+            Self::Rows(x, training, kernel) => (x, training, kernel),
+        };
+        let (m, n) = (x.rows(), training.rows());
+        let values = |rows: usize| zeros::<T>(rows * n, "the kernel matrix of new rows");
+        if m <= FEW {
+            let mut values = values(m)?;
+            kernel_matrix_into(x, Some(training), kernel, &mut values, team)?;
+            return each(MatrixView::new(&values, m, n)?, out, team);
         }
-        Ok(())
+        let cross = Cross::new(x, training, kernel)?;
+        let band = cross.band_rows().min(m);
+        let piece = m.div_ceil(band).div_ceil(PIECES) * band;
+        let pieces = out.chunks_mut((piece * width).max(1)).enumerate().collect();
+        let done = team.map(pieces, |(at, out): (usize, &mut [O])| -> Result<()> {
+            let mut values = values(band)?;
+            let rows = at * piece..m.min((at + 1) * piece);
+            for (first, out) in rows.step_by(band).zip(out.chunks_mut((band * width).max(1))) {
+                team.check()?;
+                let count = band.min(m - first);
+                let values = &mut values[..count * n];
+                cross.fill_rows(first..first + count, values)?;
+                each(MatrixView::new(values, count, n)?, out, &team.alone())?;
+            }
+            Ok(())
+        });
+        done.into_iter().collect()
     }
 }
 
@@ -97,12 +113,9 @@ impl<'a> KernelMap<'a> {
     /// # Errors
     /// [`Error::Shape`], [`Error::NotFinite`], [`Error::Memory`], [`Error::Interrupted`].
     pub fn project<T: Lane>(&self, new: NewRows<T>, out: &mut [T], team: &Team) -> Result<()> {
-        let (n, k) = (self.means.len(), self.k());
-        new.fits(n, "X_fit_")?;
-        new.blocks(n, team, |first, values, count| {
-            let out = &mut out[first * k..(first + count) * k];
-            self.map.project(MatrixView::new(values, count, n)?, out, team)
-        })
+        new.fits(self.means.len(), "X_fit_")?;
+        let w = self.map.ready(new.len());
+        new.bands((out, self.k()), team, |values, out, team| self.map.project_by(&w, values, out, team))
     }
 
     /// k(x, x) - (2/n) 1'k_t + 1'K1/n^2 - |z|^2 of each row, clipped at 0. `diagonal`: k(x, x), where the kernel values
@@ -125,17 +138,19 @@ impl<'a> KernelMap<'a> {
         if own.len() != new.len() {
             return Err(Error::Shape { what: "diagonal", found: own.len(), wanted: new.len() });
         }
-        let mut squares = Vec::with_capacity(own.len());
-        new.blocks(n, team, |first, values, count| {
-            let mut scores = vec![T::of(0.0); count * k];
-            self.map.project(MatrixView::new(values, count, n)?, &mut scores, team)?;
-            for (i, (row, own)) in values.chunks_exact(n).zip(&own[first..]).enumerate() {
+        let (mut squares, w) = (own, self.map.ready(new.len()));
+        new.bands((&mut squares, 1), team, |values, squares, team| {
+            let mut scores = vec![T::of(0.0); squares.len() * k];
+            self.map.project_by(&w, values, &mut scores, team)?;
+            let mut rows = squares.iter_mut().enumerate();
+            values.each_row(|row| {
+                let Some((i, square)) = rows.next() else { return };
                 // About the mean of K, so that a constant in the kernel costs no digits.
                 let mean = row.iter().map(|&kt| kt.into() - self.grand).sum::<f64>() / n as f64;
                 let z = &scores[i * k..(i + 1) * k];
                 let length: f64 = z.iter().map(|&z| z.into() * z.into()).sum();
-                squares.push(((own - self.grand) - 2.0 * mean - length).max(0.0));
-            }
+                *square = ((*square - self.grand) - 2.0 * mean - length).max(0.0);
+            });
             Ok(())
         })?;
         Ok(squares)
@@ -145,6 +160,8 @@ impl<'a> KernelMap<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{Rate, kernel_matrix};
+    use crate::threads::run;
 
     #[test]
     fn a_new_row_by_hand() {
@@ -164,5 +181,33 @@ mod tests {
         let narrow = NewRows::Values(MatrixView::new(&values, 2, 1).unwrap());
         assert!(map.project(narrow, &mut z, &team).is_err());
         assert!(KernelMap::new(&[1.0], 1.0, vectors, [&[2.0], &[1.0]]).is_err());
+    }
+    #[test]
+    fn bands_are_parts_of_the_whole() {
+        let (m, n) = (100, 3000); // bands of 24 rows
+        let numbers =
+            |len: usize, seed: usize| (0..len).map(|i| ((i * seed) % 1009) as f64 / 1009.0).collect::<Vec<_>>();
+        let (x, y) = (numbers(m * 2, 7), numbers(n * 2, 11));
+        let (x, y) = (MatrixView::new(&x, m, 2).unwrap(), MatrixView::new(&y, n, 2).unwrap());
+        let kernel = Kernel::Rbf { gamma: Rate::new(2.0).unwrap() };
+        let whole = kernel_matrix(x, Some(y), &kernel, &Team::solo()).unwrap();
+        for threads in [1, 3] {
+            let mut copy = vec![f64::NAN; m * n];
+            let copied = run(
+                threads,
+                || false,
+                |team| {
+                    NewRows::Rows(x, y, &kernel).bands((&mut copy, n), team, |values, out, _| {
+                        values.copy_rows(0..values.rows(), out);
+                        Ok(())
+                    })
+                },
+            );
+            copied.unwrap();
+            assert!(copy == whole, "{threads} threads");
+        }
+        let wider = MatrixView::new(&whole[..n * 3], n, 3).unwrap();
+        let nothing = |_: MatrixView<f64>, _: &mut [f64], _: &Team| Ok(());
+        assert!(NewRows::Rows(x, wider, &kernel).bands((&mut [0.0; 100], 1), &Team::solo(), nothing).is_err());
     }
 }

@@ -156,11 +156,9 @@ pub fn kernel_scores<T: Lane, C: Lane>(
     out: &mut [T],
     team: &Team,
 ) -> Result<()> {
-    let (n, k) = (map.d(), map.k());
-    rows.fits(n, "X_fit_")?;
-    rows.blocks(n, team, |first, values, count| {
-        map.project(MatrixView::new(values, count, n)?, &mut out[first * k..][..count * k], team)
-    })
+    rows.fits(map.d(), "X_fit_")?;
+    let w = map.ready(rows.len());
+    rows.bands((out, map.k()), team, |values, out, team| map.project_by(&w, values, out, team))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod plan;
 mod preimage;
 mod prepared;
 mod projection;
+mod ready;
 mod roads;
 mod spca;
 mod target;

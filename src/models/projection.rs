@@ -1,9 +1,10 @@
 //! The fitted map on rows: scores, the way back, residuals. `z = U'(x - mu) / s`, `x_hat = s U z + mu`.
 
+use super::ready::Ready;
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::simd::affine::{products, project};
-use crate::simd::{Aligned, Centered, Lane};
+use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use bytemuck::try_cast_slice;
 use std::borrow::Cow;
@@ -13,9 +14,6 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// Rows of a piece of work for one thread.
 const PIECE_ROWS: usize = 512;
-
-/// Rows from which on loads across two cache lines cost more than a copy of the components that begins on one.
-const MANY: usize = 64;
 
 /// The fitted arrays of a linear model, checked to fit each other. k components in d columns.
 #[derive(Clone, Debug)]
@@ -88,16 +86,13 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// # Errors
     /// [`Error::Shape`] when `x` has another number of columns, [`Error::NotFinite`], [`Error::Interrupted`].
     pub fn project<T: Lane>(&self, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
+        self.project_by(&self.ready(x.rows()), x, out, team)
+    }
+
+    /// [`project`](Self::project) with the components made [`ready`](Self::ready).
+    pub(super) fn project_by<T: Lane>(&self, w: &Ready<T>, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
         let rows = self.centered(x)?;
         let k = self.k();
-        let (given, copy);
-        let w: &[T] = if x.rows() < MANY {
-            given = self.lines::<T>();
-            &given
-        } else {
-            copy = Aligned::from(&*self.lines::<T>());
-            &copy
-        };
         let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<()> {
             team.check()?;
             project(&rows, range, w, out);
@@ -247,6 +242,11 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// What one standardised unit of column `j` is in the units of x.
     pub(super) fn unit(&self, j: usize) -> f64 {
         self.scale.map_or(1.0, |s| if s[j] > 0.0 { s[j] } else { 1.0 })
+    }
+
+    /// The components for `rows` rows in all.
+    pub(super) fn ready<T: Lane>(&self, rows: usize) -> Ready<'a, T> {
+        Ready::new(self.lines(), rows)
     }
 
     /// The components in the type of the rows, row-major, without their entries on columns left out.
