@@ -194,6 +194,16 @@ def test_a_subclass_may_add_parameters(X):
     assert named.fit(X).get_feature_names_out().tolist() == ["named0", "named1"]
 
 
+def test_a_subclass_may_have_defaults_that_do_not_pass(X):
+    class Unset(PCA):
+        def __init__(self, n_components=-1, *, ddof=1):
+            super().__init__(n_components, ddof=ddof)
+
+    assert Unset(2).fit(X).n_components_ == 2
+    with pytest.raises(ValueError, match="n_components"):
+        Unset().fit(X)
+
+
 # --- fitted state -------------------------------------------------------------------------------------------
 
 

@@ -25,8 +25,29 @@ SEED_BOUND = 2**31 - 1
 
 
 def checked(estimator: Estimator, rules: dict[str, Rule]) -> dict[str, Any]:
-    """The estimator's parameters as the core wants them, each seen by its rule."""
-    return {name: rule(name, getattr(estimator, name)) for name, rule in rules.items()}
+    """The estimator's parameters as the core wants them, each seen by its rule, the defaults once for all."""
+    kind = type(estimator)
+    plan = _PLANS.get(kind) or _PLANS.setdefault(kind, _plan(kind, rules))
+    return {
+        name: accepted if (value := getattr(estimator, name)) is default else rule(name, value)
+        for name, rule, default, accepted in plan
+    }
+
+
+# Of each class of estimators: every parameter's name, rule and default, and what the rule makes of that.
+_PLANS: dict[type[Estimator], list[tuple[str, Rule, Any, Any]]] = {}
+
+
+def _plan(kind: type[Estimator], rules: dict[str, Rule]) -> list[tuple[str, Rule, Any, Any]]:
+    defaults, plan = kind._defaults(), []
+    for name, rule in rules.items():
+        default = defaults.get(name, ...)
+        try:
+            plan.append((name, rule, default, rule(name, default)))
+        except (TypeError, ValueError):
+            # No default, or (in a subclass) none that passes: the rule sees every value.
+            plan.append((name, rule, object(), None))
+    return plan
 
 
 # --- rules --------------------------------------------------------------------------------------------------

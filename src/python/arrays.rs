@@ -26,10 +26,11 @@ impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
     type Error = PyErr;
 
     fn extract(x: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(x) = x.extract::<PyReadonlyArray2<'py, f32>>() {
-            return Ok(Self::F32(addressable(x)?));
+        // The usual dtype first: an extraction that fails makes an exception.
+        if let Ok(x) = x.extract::<PyReadonlyArray2<'py, f64>>() {
+            return Ok(Self::F64(addressable(x)?));
         }
-        Ok(Self::F64(addressable(x.extract::<PyReadonlyArray2<'py, f64>>()?)?))
+        Ok(Self::F32(addressable(x.extract::<PyReadonlyArray2<'py, f32>>()?)?))
     }
 }
 
@@ -139,27 +140,50 @@ pub(super) fn filled<T: numpy::Element, D: IntoDimension>(
     Ok(out)
 }
 
-/// A vector as a NumPy array, moved.
+/// Elements up to which a copy in NumPy's own memory takes less time than an object that keeps the vector alive.
+const COPIED: usize = 512;
+
+/// A vector as a NumPy array, moved where it is long.
 pub(super) fn vector(py: Python<'_>, x: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
-    PyArray1::from_vec(py, x)
+    if x.len() <= COPIED { PyArray1::from_slice(py, &x) } else { PyArray1::from_vec(py, x) }
 }
 
-/// A d x k matrix as a C-ordered (k, d) array: the columns become the rows. Moved, or rounded to float32 for `single`.
+/// Row-major values as a NumPy array in C order, moved where there are many.
+fn array<T: Element + numpy::Element>(
+    py: Python<'_>,
+    data: Vec<T>,
+    shape: [usize; 2],
+) -> PyResult<Bound<'_, PyArray2<T>>> {
+    if data.len() > COPIED {
+        return PyArray1::from_vec(py, data).reshape(shape);
+    }
+    filled(py, shape, |out| {
+        out.copy_from_slice(&data);
+        Ok(())
+    })
+}
+
+/// A d x k matrix as a C-ordered (k, d) array: the columns become the rows. Rounded to float32 for `single`.
 pub(super) fn columns_as_rows(py: Python<'_>, x: DMatrix<f64>, single: bool) -> PyResult<Bound<'_, PyAny>> {
     let shape = [x.ncols(), x.nrows()];
     let data: Vec<f64> = x.data.into();
     if single {
         let narrow = data.into_iter().map(f32::of).collect();
-        return Ok(PyArray1::from_vec(py, narrow).reshape(shape)?.into_any());
+        return Ok(array::<f32>(py, narrow, shape)?.into_any());
     }
-    Ok(PyArray1::from_vec(py, data).reshape(shape)?.into_any())
+    Ok(array(py, data, shape)?.into_any())
 }
 
-/// A symmetric matrix as a NumPy array, moved.
+/// A matrix with its columns as columns: the transpose of the C-ordered array of them.
+pub(super) fn columns(py: Python<'_>, x: DMatrix<f64>, single: bool) -> PyResult<Bound<'_, PyAny>> {
+    columns_as_rows(py, x, single)?.getattr(intern!(py, "T"))
+}
+
+/// A symmetric matrix as a NumPy array.
 pub(super) fn square(py: Python<'_>, x: DMatrix<f64>) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let shape = [x.nrows(), x.ncols()];
     let data: Vec<f64> = x.data.into();
-    PyArray1::from_vec(py, data).reshape(shape)
+    array(py, data, shape)
 }
 
 // --- what a frozen transform reads and writes: no borrow is registered, which would cost as much as its work ------------

@@ -1,6 +1,6 @@
 //! Fits of kernel principal component analysis, and its fitted map.
 
-use super::arrays::{Matrix, columns_as_rows, filled, vector, view, with_view};
+use super::arrays::{Matrix, columns, columns_as_rows, filled, vector, view, with_view};
 use super::jobs::compute;
 use super::kernel::cost;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::threads::Team;
 use nalgebra::DMatrix;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
-use pyo3::{intern, prelude::*};
+use pyo3::prelude::*;
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Array<'py> = Bound<'py, PyAny>;
@@ -95,11 +95,6 @@ pub(super) fn fit_kernel_pca<'py>(
         axes,
         fit.solver.name(),
     ))
-}
-
-/// A matrix with its columns as columns: the transpose of the C-ordered array of them.
-fn columns(py: Python<'_>, x: DMatrix<f64>, single: bool) -> PyResult<Bound<'_, PyAny>> {
-    columns_as_rows(py, x, single)?.getattr(intern!(py, "T"))
 }
 
 /// A matrix as a C-ordered array of its own shape, rounded to float32 for `single`.

@@ -1,9 +1,9 @@
 //! The symmetric eigenproblem.
 
-use super::arrays::{Matrix, vector, with_view};
+use super::arrays::{Matrix, columns, vector, with_view};
 use super::jobs::{SMALL, compute};
 use crate::linalg::{self, Dense, symmetric};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 /// Relative residual of the leading pairs: the direct road's own accuracy at a few thousand dimensions.
@@ -27,10 +27,5 @@ pub(super) fn eigh<'py>(
         linalg::leading(Dense::new(&entries, n)?, k, RESIDUAL, 0, team)
     }))?;
     linalg::fix_signs(&mut found.vectors, f64::EPSILON);
-    // Columns stay columns: the transpose of the C-ordered (k, n) array of them.
-    let rows: Bound<'py, PyArray2<f64>> = {
-        let data: Vec<f64> = found.vectors.data.into();
-        PyArray1::from_vec(py, data).reshape([k, n])?
-    };
-    Ok((vector(py, found.values), rows.transpose()?.into_any()))
+    Ok((vector(py, found.values), columns(py, found.vectors, false)?))
 }
