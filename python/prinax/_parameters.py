@@ -7,6 +7,7 @@ TypeError, a value out of range a ValueError; both name the parameter, what was 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,10 @@ def flag(name: str, value: Any) -> bool:
     raise TypeError(f"{name} must be True or False, got {_shown(value)}")
 
 
+# The makers of rules are cached: a function that asks for one at every call gets the one it made.
+
+
+@cache
 def whole(low: int, *words: str) -> Rule:
     """An integer from `low` on, of Python's or NumPy's types, or one of `words`, which becomes -1."""
     wanted = " or ".join([*map(repr, words), f"an integer of at least {low}"])
@@ -96,6 +101,7 @@ def share(name: str, value: Any) -> float:
     return _as_printed(value)
 
 
+@cache
 def one_of(*words: str, **aliases: str) -> Rule:
     """One of `words`; an alias is another word for one of them."""
     wanted = "one of " + ", ".join(map(repr, [*words, *aliases]))
