@@ -71,7 +71,7 @@ class Affine(Transformer):
 
     def _scores(self, A: Array) -> Array:
         Z = _core.project_fast(A, self._attributes, self._map_names)
-        return _core.project(A, *self._map(), self._whitening()) if Z is None else Z
+        return _core.project(A, self._map(), self._whitening()) if Z is None else Z
 
     def _whitening(self) -> tuple[Array, Array] | None:
         """Variances whose roots divide the scores where ``whiten=True``, and the roots themselves for where

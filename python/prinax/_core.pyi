@@ -17,6 +17,9 @@ _Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, floa
 
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
+# Mean (d,), matrix (k, d), scale (d,) or None of a linear model.
+_Model: TypeAlias = tuple[_F64, _Array, _F64 | None]
+
 # name, gamma (a number, None = 1/d, "scale", "median", or value and exponent of a rate that a fit has
 # settled), degree, coef0. The names: "linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta".
 _Kernel: TypeAlias = tuple[str, float | str | tuple[float, int] | None, float, float]
@@ -232,27 +235,23 @@ def project_fast(
 ) -> _Array | None: ...
 
 # (x - mean) / scale @ components' (/ sqrt(variance), 0 where the variance is 0).
-def project(
-    x: _Array, mean: _F64, components: _Array, scale: _F64 | None, whitening: _Whitening | None
-) -> _Array: ...
+def project(x: _Array, model: _Model, whitening: _Whitening | None) -> _Array: ...
 
 # (n, d) z (* sqrt(variance)) @ components * scale + mean.
-def back_project(
-    z: _Array, mean: _F64, components: _Array, scale: _F64 | None, whitening: _Whitening | None
-) -> _Array: ...
+def back_project(z: _Array, model: _Model, whitening: _Whitening | None) -> _Array: ...
 
 # (n, d) x_hat: the projection onto the affine subspace, in the units of x; a constant column comes back as
 # its mean.
-def reconstruct(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _Array: ...
+def reconstruct(x: _Array, model: _Model) -> _Array: ...
 
 # (n, d) x - x_hat.
-def residuals(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _Array: ...
+def residuals(x: _Array, model: _Model) -> _Array: ...
 
 # (n,) |x - x_hat|^2 in the units of x, float64.
-def squared_residuals(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> _F64: ...
+def squared_residuals(x: _Array, model: _Model) -> _F64: ...
 
 # Mean over the rows of |(x - x_hat) / scale|^2.
-def reconstruction_error(x: _Array, mean: _F64, components: _Array, scale: _F64 | None) -> float: ...
+def reconstruction_error(x: _Array, model: _Model) -> float: ...
 
 # --- PCA: the Gaussian model (Tipping and Bishop 1999) ------------------------------------------------------
 # C = components' (Lambda - s2 I)+ components + s2 I with s2 = noise_variance, in the units of x: scale_i
@@ -260,32 +259,14 @@ def reconstruction_error(x: _Array, mean: _F64, components: _Array, scale: _F64 
 
 # (n,) log-densities: Woodbury, O(d k) memory. Constant columns (scale 0) left out. With s2 = 0 the density is
 # singular.
-def score_samples(
-    x: _Array,
-    mean: _F64,
-    components: _Array,
-    scale: _F64 | None,
-    explained_variance: _F64,
-    noise_variance: float,
-) -> _F64: ...
+def score_samples(x: _Array, model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
 
 # Mean of `score_samples`.
-def score(
-    x: _Array,
-    mean: _F64,
-    components: _Array,
-    scale: _F64 | None,
-    explained_variance: _F64,
-    noise_variance: float,
-) -> float: ...
+def score(x: _Array, model: _Model, explained_variance: _F64, noise_variance: float) -> float: ...
 
 # (d, d) C and its inverse, exactly symmetric. LinAlgError for the inverse of a singular model.
-def model_covariance(
-    components: _Array, scale: _F64 | None, explained_variance: _F64, noise_variance: float
-) -> _F64: ...
-def model_precision(
-    components: _Array, scale: _F64 | None, explained_variance: _F64, noise_variance: float
-) -> _F64: ...
+def model_covariance(model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
+def model_precision(model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
 
 # Exactly one of the two is given. Smallest k whose cumulative ratio is at least `ratio`, ties within rounding
 # counted as reached (refused when even all kept components do not reach it), or the number of variances >=

@@ -61,7 +61,7 @@ class GaussianProjection(Projection):
             Symmetric, float64.
         """
         self._check_fitted()
-        return _core.model_covariance(*self._gaussian()[1:])
+        return _core.model_covariance(*self._gaussian())
 
     def get_precision(self) -> Array:
         """Inverse of `get_covariance`, by Woodbury's identity from the components.
@@ -77,10 +77,10 @@ class GaussianProjection(Projection):
             The model is singular: no noise variance, and fewer living components than features.
         """
         self._check_fitted()
-        return _core.model_precision(*self._gaussian()[1:])
+        return _core.model_precision(*self._gaussian())
 
-    def _gaussian(self) -> tuple[Array, Array, Array | None, Array, float]:
-        return (*self._map(), self._variances(), float(self.noise_variance_))
+    def _gaussian(self) -> tuple[tuple[Array, Array, Array | None], Array, float]:
+        return self._map(), self._variances(), float(self.noise_variance_)
 
     def _variances(self) -> Array:
         k, by = self._n_features_out, type(self).__name__

@@ -293,7 +293,7 @@ default="linear"
         """
         A = self._read(X)
         if self._axes is not None:
-            return self._wrap(_core.project(A, *self._axes, None, None), X)
+            return self._wrap(_core.project(A, (*self._axes, None), None), X)
         x, training, spec = self._new_rows(A)
         Z = _core.kernel_project(x, training, spec, self._fitted_arrays())
         return self._wrap(Z.astype(A.dtype, copy=False), X)
@@ -324,7 +324,7 @@ default="linear"
         elif diagonal is not None:
             raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self.kernel!r:.60}")
         if self._axes is not None:
-            return _core.squared_residuals(A, *self._axes, None)
+            return _core.squared_residuals(A, (*self._axes, None))
         if self._kernel.function is not None:
             params = self.kernel_params or {}
             diagonal = _kernels.diagonal_of_callable(self._kernel.function, A, params)

@@ -223,12 +223,12 @@ class KernelSPCA(Transformer):
             means = np.zeros(n)
         dual = _validation.matrix(self.dual_coef_, by, "dual_coef_", cols=0).T
         if kernel.name == "precomputed":
-            return _core.project(A, means, dual, None, None)
+            return _core.project(A, (means, dual, None), None)
         fitted = _validation.matrix(self.X_fit_, by, "X_fit_")
         A, fitted = _kernels.same_dtype(A, fitted)
         if kernel.function is not None:
             K = _kernels.matrix_of_callable(kernel.function, A, fitted, {})
-            return _core.project(K, means, dual, None, None)
+            return _core.project(K, (means, dual, None), None)
         spec = (kernel.name, self._rate or kernel.gamma, kernel.degree, kernel.coef0)
         return _core.kernel_spca_scores(A, fitted, spec, centered, means, dual)
 

@@ -170,7 +170,7 @@ class Whitener(Affine):
         Y = _validation.matrix(X, by, cols=min(k, 1))
         _validation.same_width(Y, k, by)
         back = _validation.matrix(self.dewhitening_matrix_, by, "dewhitening_matrix_", cols=0)
-        return _core.back_project(Y, _validation.vector(self.mean_, d, by, "mean_"), back.T, None, None)
+        return _core.back_project(Y, (_validation.vector(self.mean_, d, by, "mean_"), back.T, None), None)
 
     def _fit(self, X: Any, sample_weight: Any) -> Array:
         """Fits and returns X as the core reads it."""

@@ -2,88 +2,84 @@
 
 use super::arrays::{Matrix, Vector, square, vector, with_view};
 use super::jobs::compute;
-use super::projection::{flops, with_map};
-use crate::models::{Gaussian, LinearMap};
+use super::projection::{Model, flops, with_map};
+use crate::models::Gaussian;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-#[pyfunction]
-#[pyo3(signature = (x, mean, components, scale, explained_variance, noise_variance))]
-pub(super) fn score_samples<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-    explained_variance: Vector<'py>,
-    noise_variance: f64,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    Ok(vector(py, densities(py, &x, &mean, &components, scale.as_ref(), (&explained_variance, noise_variance))?))
+/// Binds `$gaussian` to the density of a [`Model`] with the variances of its components and of what they leave.
+macro_rules! with_gaussian {
+    (($model:expr, $variance:expr, $noise:expr), $gaussian:ident => $body:expr) => {
+        with_map!($model, None, map => {
+            let $gaussian = Gaussian::new(map, $variance.as_slice()?, $noise)?;
+            $body
+        })
+    };
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale, explained_variance, noise_variance))]
+#[pyo3(signature = (x, model, explained_variance, noise_variance))]
+pub(super) fn score_samples<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    model: Model<'py>,
+    explained_variance: Vector<'py>,
+    noise_variance: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    Ok(vector(py, densities(py, &x, &model, &explained_variance, noise_variance)?))
+}
+
+#[pyfunction]
+#[pyo3(signature = (x, model, explained_variance, noise_variance))]
 pub(super) fn score<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
+    model: Model<'py>,
     explained_variance: Vector<'py>,
     noise_variance: f64,
 ) -> PyResult<f64> {
-    let all = densities(py, &x, &mean, &components, scale.as_ref(), (&explained_variance, noise_variance))?;
+    let all = densities(py, &x, &model, &explained_variance, noise_variance)?;
     Ok(all.iter().sum::<f64>() / all.len() as f64)
 }
 
 fn densities<'py>(
     py: Python<'py>,
     x: &Matrix<'py>,
-    mean: &Vector<'py>,
-    components: &Matrix<'py>,
-    scale: Option<&Vector<'py>>,
-    (explained_variance, noise_variance): (&Vector<'py>, f64),
+    model: &Model<'py>,
+    explained_variance: &Vector<'py>,
+    noise_variance: f64,
 ) -> PyResult<Vec<f64>> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, *components, scale, None), map => with_view!(x, rows => {
-        let gaussian = Gaussian::new(map, explained_variance.as_slice()?, noise_variance)?;
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    with_gaussian!((*model, explained_variance, noise_variance), gaussian => with_view!(x, rows => {
         compute(py, 2.0 * flops(n, d, k), |team| gaussian.score_samples(rows, team))
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (components, scale, explained_variance, noise_variance))]
+#[pyo3(signature = (model, explained_variance, noise_variance))]
 pub(super) fn model_covariance<'py>(
     py: Python<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
+    model: Model<'py>,
     explained_variance: Vector<'py>,
     noise_variance: f64,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (k, d) = components.shape();
-    let mean = vec![0.0; d];
-    let scale = scale.as_ref().map(|s| s.as_slice()).transpose()?;
-    let matrix = with_view!(&components, lines => {
-        let gaussian = Gaussian::new(LinearMap::new(&mean, lines, scale, None)?, explained_variance.as_slice()?, noise_variance)?;
+    let (k, d) = model.1.shape();
+    let matrix = with_gaussian!((model, explained_variance, noise_variance), gaussian => {
         compute(py, flops(d, d, k), |_| Ok(gaussian.covariance()))
     })?;
     square(py, matrix)
 }
 
 #[pyfunction]
-#[pyo3(signature = (components, scale, explained_variance, noise_variance))]
+#[pyo3(signature = (model, explained_variance, noise_variance))]
 pub(super) fn model_precision<'py>(
     py: Python<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
+    model: Model<'py>,
     explained_variance: Vector<'py>,
     noise_variance: f64,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (k, d) = components.shape();
-    let mean = vec![0.0; d];
-    let scale = scale.as_ref().map(|s| s.as_slice()).transpose()?;
-    let matrix = with_view!(&components, lines => {
-        let gaussian = Gaussian::new(LinearMap::new(&mean, lines, scale, None)?, explained_variance.as_slice()?, noise_variance)?;
+    let (k, d) = model.1.shape();
+    let matrix = with_gaussian!((model, explained_variance, noise_variance), gaussian => {
         compute(py, flops(d, d, k), |_| gaussian.precision())
     })?;
     square(py, matrix)

@@ -8,17 +8,24 @@ use numpy::PyArray1;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{intern, prelude::*};
 
-/// Binds `$map` to the linear model of fitted arrays, whichever the dtype of the components.
+/// Mean, matrix and scale of a fitted linear model.
+pub(super) type Model<'py> = (Vector<'py>, Matrix<'py>, Option<Vector<'py>>);
+
+/// Variances and deviations of its scores.
+pub(super) type Whitening<'py> = (Vector<'py>, Vector<'py>);
+
+/// Binds `$map` to the linear map of a [`Model`], whichever the dtype of its matrix.
 macro_rules! with_map {
-    (($mean:expr, $components:expr, $scale:expr, $whitening:expr), $map:ident => $body:expr) => {{
-        type Vector<'py> = $crate::python::arrays::Vector<'py>;
-        let scale = $scale.as_ref().map(|s| s.as_slice()).transpose()?;
-        let whitening = match $whitening {
-            Some((variance, deviations)) => Some([Vector::as_slice(variance)?, Vector::as_slice(deviations)?]),
+    ($model:expr, $whitening:expr, $map:ident => $body:expr) => {{
+        let (mean, matrix, scale): &$crate::python::projection::Model = &$model;
+        let whitening: Option<&$crate::python::projection::Whitening> = $whitening;
+        let scale = scale.as_ref().map(|s| s.as_slice()).transpose()?;
+        let whitening = match whitening {
+            Some((variance, deviations)) => Some([variance.as_slice()?, deviations.as_slice()?]),
             None => None,
         };
-        $crate::python::arrays::with_view!(&$components, components => {
-            let $map = $crate::models::LinearMap::new($mean.as_slice()?, components, scale, whitening)?;
+        $crate::python::arrays::with_view!(matrix, lines => {
+            let $map = $crate::models::LinearMap::new(mean.as_slice()?, lines, scale, whitening)?;
             $body
         })
     }};
@@ -104,98 +111,74 @@ fn plain_scores<'py, T: Lane + numpy::Element>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale, whitening))]
+#[pyo3(signature = (x, model, whitening))]
 pub(super) fn project<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-    whitening: Option<(Vector<'py>, Vector<'py>)>,
+    model: Model<'py>,
+    whitening: Option<Whitening<'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, components, scale, whitening.as_ref().map(|(v, s)| (v, s))), map => with_view!(&x, rows => {
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    with_map!(model, whitening.as_ref(), map => with_view!(&x, rows => {
         let work = |out: &mut [_]| compute(py, flops(n, d, k), |team| map.project(rows, out, team));
         Ok(filled(py, [n, k], work)?.into_any())
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (z, mean, components, scale, whitening))]
+#[pyo3(signature = (z, model, whitening))]
 pub(super) fn back_project<'py>(
     py: Python<'py>,
     z: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-    whitening: Option<(Vector<'py>, Vector<'py>)>,
+    model: Model<'py>,
+    whitening: Option<Whitening<'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (n, (k, d)) = (z.shape().0, components.shape());
-    with_map!((mean, components, scale, whitening.as_ref().map(|(v, s)| (v, s))), map => with_view!(&z, scores => {
+    let (n, (k, d)) = (z.shape().0, model.1.shape());
+    with_map!(model, whitening.as_ref(), map => with_view!(&z, scores => {
         let work = |out: &mut [_]| compute(py, flops(n, d, k), |team| map.back_project(scores, out, team));
         Ok(filled(py, [n, d], work)?.into_any())
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale))]
-pub(super) fn reconstruct<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, components, scale, None), map => with_view!(&x, rows => {
+#[pyo3(signature = (x, model))]
+pub(super) fn reconstruct<'py>(py: Python<'py>, x: Matrix<'py>, model: Model<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    with_map!(model, None, map => with_view!(&x, rows => {
         let work = |out: &mut [_]| compute(py, 2.0 * flops(n, d, k), |team| map.reconstruct(rows, out, team));
         Ok(filled(py, [n, d], work)?.into_any())
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale))]
-pub(super) fn residuals<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, components, scale, None), map => with_view!(&x, rows => {
+#[pyo3(signature = (x, model))]
+pub(super) fn residuals<'py>(py: Python<'py>, x: Matrix<'py>, model: Model<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    with_map!(model, None, map => with_view!(&x, rows => {
         let work = |out: &mut [_]| compute(py, 2.0 * flops(n, d, k), |team| map.residuals(rows, out, team));
         Ok(filled(py, [n, d], work)?.into_any())
     }))
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale))]
+#[pyo3(signature = (x, model))]
 pub(super) fn squared_residuals<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
+    model: Model<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    let squares = with_map!((mean, components, scale, None), map => with_view!(&x, rows => {
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    let squares = with_map!(model, None, map => with_view!(&x, rows => {
         compute(py, 2.0 * flops(n, d, k), |team| map.squared_residuals(rows, team))
     }))?;
     Ok(vector(py, squares))
 }
 
 #[pyfunction]
-#[pyo3(signature = (x, mean, components, scale))]
-pub(super) fn reconstruction_error<'py>(
-    py: Python<'py>,
-    x: Matrix<'py>,
-    mean: Vector<'py>,
-    components: Matrix<'py>,
-    scale: Option<Vector<'py>>,
-) -> PyResult<f64> {
-    let ((n, d), (k, _)) = (x.shape(), components.shape());
-    with_map!((mean, components, scale, None), map => with_view!(&x, rows => {
+#[pyo3(signature = (x, model))]
+pub(super) fn reconstruction_error<'py>(py: Python<'py>, x: Matrix<'py>, model: Model<'py>) -> PyResult<f64> {
+    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
+    with_map!(model, None, map => with_view!(&x, rows => {
         compute(py, 2.0 * flops(n, d, k), |team| map.reconstruction_error(rows, team))
     }))
 }
