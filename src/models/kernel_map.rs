@@ -9,8 +9,10 @@ use crate::threads::Team;
 
 /// Rows up to which their kernel values are taken at once, with whatever is the shortest road for so few.
 const FEW: usize = 24;
-/// Pieces of work at most, whatever the number of threads: each holds a band of values, and has more than one where there
-/// are many.
+/// Values of rows packed at a time (32 MB of f64), and rows at least, for each time packs the training rows as well.
+const PACKED: usize = 1 << 22;
+const PACKED_ROWS: usize = 512;
+/// Pieces of work on them at most, whatever the number of threads: each holds a band of kernel values.
 const PIECES: usize = 32;
 
 /// z = Lambda^(-1/2) V'(k_t - K1/n), and the squared distance of a row to the subspace in feature space.
@@ -60,31 +62,45 @@ impl<T: Lane> NewRows<'_, T> {
             Self::Values(k) => return each(k, out, team),
             Self::Rows(x, training, kernel) => (x, training, kernel),
         };
-        let (m, n) = (x.rows(), training.rows());
-        let values = |rows: usize| zeros::<T>(rows * n, "the kernel matrix of new rows");
-        if m <= FEW {
-            let mut values = values(m)?;
-            kernel_matrix_into(x, Some(training), kernel, &mut values, team)?;
-            return each(MatrixView::new(&values, m, n)?, out, team);
+        let (m, together) = (x.rows(), (PACKED / x.cols().max(1)).max(PACKED_ROWS));
+        for (first, out) in (0..m).step_by(together).zip(out.chunks_mut((together * width).max(1))) {
+            bands_of((x.rows_in(first..m.min(first + together)), training, kernel), (out, width), team, &each)?;
         }
-        let cross = Cross::new(x, training, kernel)?;
-        let band = cross.band_rows().min(m);
-        let piece = m.div_ceil(band).div_ceil(PIECES) * band;
-        let pieces = out.chunks_mut((piece * width).max(1)).enumerate().collect();
-        let done = team.map(pieces, |(at, out): (usize, &mut [O])| -> Result<()> {
-            let mut values = values(band)?;
-            let rows = at * piece..m.min((at + 1) * piece);
-            for (first, out) in rows.step_by(band).zip(out.chunks_mut((band * width).max(1))) {
-                team.check()?;
-                let count = band.min(m - first);
-                let values = &mut values[..count * n];
-                cross.fill_rows(first..first + count, values)?;
-                each(MatrixView::new(values, count, n)?, out, &team.alone())?;
-            }
-            Ok(())
-        });
-        done.into_iter().collect()
+        Ok(())
     }
+}
+
+/// [`NewRows::bands`] of rows few enough to be packed at once.
+fn bands_of<T: Lane, O: Send>(
+    (x, training, kernel): (MatrixView<T>, MatrixView<T>, &Kernel),
+    (out, width): (&mut [O], usize),
+    team: &Team,
+    each: &(impl Fn(MatrixView<T>, &mut [O], &Team) -> Result<()> + Sync + Send),
+) -> Result<()> {
+    let (m, n) = (x.rows(), training.rows());
+    let values = |rows: usize| zeros::<T>(rows * n, "the kernel matrix of new rows");
+    if m <= FEW {
+        let mut values = values(m)?;
+        kernel_matrix_into(x, Some(training), kernel, &mut values, team)?;
+        return each(MatrixView::new(&values, m, n)?, out, team);
+    }
+    let cross = Cross::new(x, training, kernel)?;
+    let band = cross.band_rows().min(m);
+    let piece = m.div_ceil(band).div_ceil(PIECES) * band;
+    let pieces = out.chunks_mut((piece * width).max(1)).enumerate().collect();
+    let done = team.map(pieces, |(at, out): (usize, &mut [O])| -> Result<()> {
+        let mut values = values(band)?;
+        let rows = at * piece..m.min((at + 1) * piece);
+        for (first, out) in rows.step_by(band).zip(out.chunks_mut((band * width).max(1))) {
+            team.check()?;
+            let count = band.min(m - first);
+            let values = &mut values[..count * n];
+            cross.fill_rows(first..first + count, values)?;
+            each(MatrixView::new(values, count, n)?, out, &team.alone())?;
+        }
+        Ok(())
+    });
+    done.into_iter().collect()
 }
 
 impl<'a> KernelMap<'a> {
@@ -184,30 +200,32 @@ mod tests {
     }
     #[test]
     fn bands_are_parts_of_the_whole() {
-        let (m, n) = (100, 3000); // bands of 24 rows
-        let numbers =
-            |len: usize, seed: usize| (0..len).map(|i| ((i * seed) % 1009) as f64 / 1009.0).collect::<Vec<_>>();
-        let (x, y) = (numbers(m * 2, 7), numbers(n * 2, 11));
-        let (x, y) = (MatrixView::new(&x, m, 2).unwrap(), MatrixView::new(&y, n, 2).unwrap());
-        let kernel = Kernel::Rbf { gamma: Rate::new(2.0).unwrap() };
-        let whole = kernel_matrix(x, Some(y), &kernel, &Team::solo()).unwrap();
-        for threads in [1, 3] {
-            let mut copy = vec![f64::NAN; m * n];
-            let copied = run(
-                threads,
-                || false,
-                |team| {
-                    NewRows::Rows(x, y, &kernel).bands((&mut copy, n), team, |values, out, _| {
-                        values.copy_rows(0..values.rows(), out);
-                        Ok(())
-                    })
-                },
-            );
-            copied.unwrap();
-            assert!(copy == whole, "{threads} threads");
+        // Bands of 24 rows, and rows that are not packed at once.
+        for (m, n, d, gamma) in [(100, 3000, 2, 2.0), (PACKED_ROWS + 30, 5, PACKED / 500, 1e-5)] {
+            let numbers = |len: usize, seed: usize| (0..len).map(move |i| ((i * seed) % 1009) as f64 / 1009.0);
+            let (x, y): (Vec<f64>, Vec<f64>) = (numbers(m * d, 7).collect(), numbers(n * d, 11).collect());
+            let (x, y) = (MatrixView::new(&x, m, d).unwrap(), MatrixView::new(&y, n, d).unwrap());
+            let kernel = Kernel::Rbf { gamma: Rate::new(gamma).unwrap() };
+            let whole = kernel_matrix(x, Some(y), &kernel, &Team::solo()).unwrap();
+            for threads in [1, 3] {
+                let mut copy = vec![f64::NAN; m * n];
+                let copied = run(
+                    threads,
+                    || false,
+                    |team| {
+                        NewRows::Rows(x, y, &kernel).bands((&mut copy, n), team, |values, out, _| {
+                            values.copy_rows(0..values.rows(), out);
+                            Ok(())
+                        })
+                    },
+                );
+                copied.unwrap();
+                assert!(copy == whole, "{m} {n} {threads} threads");
+            }
+            let narrower = y.columns_in(0..d - 1);
+            let nothing = |_: MatrixView<f64>, _: &mut [f64], _: &Team| Ok(());
+            let refused = NewRows::Rows(x, narrower, &kernel).bands((&mut vec![0.0; m], 1), &Team::solo(), nothing);
+            assert!(refused.is_err());
         }
-        let wider = MatrixView::new(&whole[..n * 3], n, 3).unwrap();
-        let nothing = |_: MatrixView<f64>, _: &mut [f64], _: &Team| Ok(());
-        assert!(NewRows::Rows(x, wider, &kernel).bands((&mut [0.0; 100], 1), &Team::solo(), nothing).is_err());
     }
 }
