@@ -11,7 +11,8 @@ use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Values of a band that is used at once, in bytes: it stays in the second cache.
+/// Values of a band that is used at once, in bytes: it stays in the second cache. More where rows are so long that strips
+/// share what they read, for then the values are few beside it.
 const BAND_BYTES: usize = 1 << 19;
 
 /// k(x_i, y_j) of two packed sets.
@@ -51,7 +52,7 @@ impl<'a, T: Lane> Cross<'a, T> {
     #[must_use]
     pub fn band_rows(&self) -> usize {
         let strip_bytes = strip::<T>() * self.tiles.cols().count() * size_of::<T>();
-        (BAND_BYTES / strip_bytes.max(1)).max(1) * strip::<T>()
+        (BAND_BYTES / strip_bytes.max(1)).max(self.tiles.rows().group()) * strip::<T>()
     }
 
     /// The rows in `range`, of which the first is one of a band's.

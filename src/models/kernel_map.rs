@@ -198,6 +198,7 @@ mod tests {
         assert!(map.project(narrow, &mut z, &team).is_err());
         assert!(KernelMap::new(&[1.0], 1.0, vectors, [&[2.0], &[1.0]]).is_err());
     }
+
     #[test]
     fn bands_are_parts_of_the_whole() {
         // Bands of 24 rows, and rows that are not packed at once.
