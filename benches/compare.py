@@ -59,7 +59,7 @@ def main() -> int:
             # Some peers' libraries take Ctrl-C over when they are loaded.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             print(f"[{number}/{len(chosen)}] {row.name}", flush=True)
-            results.append(measure.run(row, threads, budget, limits))
+            results.append(measure.run(row, threads, budget))
             print(report.detail(results[-1]), flush=True)
         if whole:
             import growth
@@ -67,7 +67,8 @@ def main() -> int:
             curves = growth.measure(threads)
     except KeyboardInterrupt:
         print(f"ended after {len(results)} of {len(chosen)} rows", file=sys.stderr)
-    print(*filter(None, [report.summary(results), *sections.tables(results)]), sep="\n\n")
+    limits = limits.or_better(machine.limits(threads))
+    print(*filter(None, [report.summary(results, limits), *sections.tables(results)]), sep="\n\n")
     if options.json:
         report.write_json(options.json, results, limits)
     if results and whole:

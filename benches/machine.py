@@ -17,6 +17,9 @@ from threadpoolctl import ThreadpoolController
 
 PACKAGES = ("prinax", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "torch", "fbpca")
 SIDE = 1536  # of the product that measures arithmetic: long enough to hide packing, 50 ms on one core
+# Seconds between two measurements: the threads of the last one fall asleep, and the next one does not find
+# them on one CPU because they were there before.
+APART = 0.15
 LENGTH = 1 << 25  # elements of the array that measures reading: 256 MB, far beyond any cache
 
 
@@ -31,6 +34,12 @@ class Limits:
     def seconds(self, threads: int, dtype: str, flops: float, read: float) -> float:
         """The least time for so much arithmetic and so much reading, whichever takes longer."""
         return max(flops / self.flops[threads, dtype], read / self.read[threads])
+
+    def or_better(self, other: "Limits") -> "Limits":
+        """The higher of every two rates: a neighbour on the machine only takes away."""
+        flops = {key: max(rate, other.flops[key]) for key, rate in self.flops.items()}
+        read = {key: max(rate, other.read[key]) for key, rate in self.read.items()}
+        return Limits(flops, read, self.source)
 
 
 _setters: list[Callable[[int], object]] = [prinax.set_num_threads]
@@ -64,6 +73,7 @@ def best(call: Callable[[], object], repeats: int = 7) -> float:
     """The shortest of a few runs, in seconds: for limits, where only disturbances add."""
     shortest = float("inf")
     for _ in range(repeats):
+        time.sleep(APART)
         start = time.perf_counter()
         call()
         shortest = min(shortest, time.perf_counter() - start)

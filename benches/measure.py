@@ -118,7 +118,12 @@ class Result:
 
     row: Row
     outcomes: dict[int, dict[str, Outcome]]
-    limit: dict[int, float]
+
+    def limit(self, threads: int, limits: machine.Limits) -> float | None:
+        """The least time that the machine could take; None where it is not known."""
+        row = self.row
+        timed = row.read and row.measured is None
+        return limits.seconds(threads, row.dtype, row.flops, row.read) if timed else None
 
     def rivals(self, threads: int) -> dict[str, Outcome]:
         """The peers as accurate as we are."""
@@ -134,10 +139,10 @@ def rivals(row: Row, entries: dict[str, Outcome]) -> dict[str, Outcome]:
     return {n: o for n, o in entries.items() if not n.startswith(OURS) and o.samples and o.error <= enough}
 
 
-def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limits) -> Result:
+def run(row: Row, counts: tuple[int, ...], budget: Budget) -> Result:
     """Measures one row at every thread count."""
     if row.measured is not None:
-        return Result(row, {row.threads: {n: Outcome(v) for n, v in row.measured(budget).items()}}, {})
+        return Result(row, {row.threads: {n: Outcome(v) for n, v in row.measured(budget).items()}})
     calls, errors = row.prepare()
     outcomes: dict[int, dict[str, Outcome]] = {count: {} for count in counts}
     pace: dict[tuple[int, str], float] = {}
@@ -147,10 +152,7 @@ def run(row: Row, counts: tuple[int, ...], budget: Budget, limits: machine.Limit
             if seconds < SLOW:
                 pace[count, name] = seconds
     _rounds(row, calls, outcomes, pace, budget)
-    limit = (
-        {count: limits.seconds(count, row.dtype, row.flops, row.read) for count in counts} if row.read else {}
-    )
-    return Result(row, outcomes, limit)
+    return Result(row, outcomes)
 
 
 def _first(call: Call, count: int, errors: Callable[[object], dict[str, float]]) -> tuple[Outcome, float]:

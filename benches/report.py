@@ -83,7 +83,7 @@ def predicted(row: Row) -> str:
     return f"\n  predicted: {quantity(row.predicted.value, row.unit)}, {row.predicted.formula}"
 
 
-def verdicts(result: Result) -> list[list[str]]:
+def verdicts(result: Result, limits: machine.Limits) -> list[list[str]]:
     """The row against the best peer of equal accuracy, and against the machine, at each thread count.
 
     None for rows with tables of their own.
@@ -102,7 +102,7 @@ def verdicts(result: Result) -> list[list[str]]:
                 quantity(best[1].median, result.row.unit),
                 verdict(best[1].median, ours.median),
             ]
-        limit = result.limit.get(count)
+        limit = result.limit(count, limits)
         lines.append([*cells, f"{limit / ours.median:.0%}" if limit else "-"])
     return lines
 
@@ -123,9 +123,9 @@ SUMMARY = [
 ]
 
 
-def summary(results: list[Result]) -> str:
+def summary(results: list[Result], limits: machine.Limits) -> str:
     """The closing table for the terminal; rows that a peer wins are marked with asterisks."""
-    lines = [line for result in results for line in verdicts(result)]
+    lines = [line for result in results for line in verdicts(result, limits)]
     return markdown(SUMMARY, lines) if lines else ""
 
 
@@ -147,7 +147,7 @@ def write_json(path: Path, results: list[Result], limits: machine.Limits) -> Non
             "samples": len(outcome.samples),
             "errors": outcome.errors,
             "failure": outcome.failure,
-            "limit": result.limit.get(count),
+            "limit": result.limit(count, limits),
             "predicted": result.row.predicted.value if result.row.predicted else None,
         }
         for result in results
@@ -177,9 +177,9 @@ the error: of the singular values, each relative to itself (against QR and the s
 never squared), the residual |Xc'Xc v - sigma^2 v| / sigma_1^2, of scores and matrix entries against
 long double. A peer counts as equally accurate when its error is at most ten times ours, or below 1e-9
 (float32: 1e-5). Ratios below 1, where a peer is faster, are bold. "Of the limit" is the least time that
-the arithmetic, or one reading of the data, could take at the rates below, as a share of ours; for fits
-the arithmetic is that of the cheapest known road. On a shared machine only ratios within one run mean
-anything.
+the arithmetic, or one reading of the data, could take at the rates below (measured before the rows and
+after them, the higher of both), as a share of ours; for fits the arithmetic is that of the cheapest known
+road. On a shared machine only ratios within one run mean anything.
 """
 
 
@@ -191,11 +191,11 @@ def write_docs(
     import picture
     import sections
 
-    lost = [line for result in results for line in verdicts(result) if line[5].startswith("**")]
+    lost = [line for result in results for line in verdicts(result, limits) if line[5].startswith("**")]
     parts = [
         PREFACE,
         "```text\n" + heading(machine.description(), limits) + "\n```",
-        "## Summary\n\n" + summary(results),
+        "## Summary\n\n" + summary(results, limits),
         "## Where prinax is slower",
         markdown(SUMMARY, lost) if lost else "In no row of this run.",
     ]

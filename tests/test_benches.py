@@ -49,9 +49,21 @@ def test_a_peer_counts_only_when_as_accurate(measure):
         "not a number": measure.Outcome([0.1], {"sigma": math.nan}),
         "failed": measure.Outcome([], failure="ValueError"),
     }
-    result = measure.Result(row, {1: outcomes}, {})
+    result = measure.Result(row, {1: outcomes})
     assert set(result.rivals(1)) == {"slow and right", "fast and nearly as right"}
     assert result.best_rival(1)[0] == "fast and nearly as right"
+
+
+def test_the_machine_is_at_least_as_fast_as_it_was_ever_seen(measure):
+    def seen(double, single, read):
+        flops = {(2, "float64"): double, (2, "float32"): single}
+        return measure.machine.Limits(flops, {2: read}, "a product")
+
+    both = seen(100.0, 110.0, 30.0).or_better(seen(55.0, 200.0, 33.0))
+    assert both == seen(100.0, 200.0, 33.0)
+    row = measure.Row(name="row", group="group", flops=400.0, read=66.0, dtype="float32")
+    assert measure.Result(row, {}).limit(2, both) == 2.0
+    assert measure.Result(measure.Row(name="row", group="group"), {}).limit(2, both) is None
 
 
 def turns_taken(measure, monkeypatch, seconds, wrong=()):
@@ -148,7 +160,7 @@ def test_quantiles_are_of_the_samples(measure):
 def of_samples(measure, group, times, **options):
     """A row's result from the samples of each contestant."""
     row = measure.Row("row", group, **options)
-    return measure.Result(row, {row.threads: {n: measure.Outcome(t) for n, t in times.items()}}, {})
+    return measure.Result(row, {row.threads: {n: measure.Outcome(t) for n, t in times.items()}})
 
 
 def test_memory_stands_beside_its_prediction_and_out_of_the_tables_of_times(measure):
@@ -163,7 +175,7 @@ def test_memory_stands_beside_its_prediction_and_out_of_the_tables_of_times(meas
     times = {"prinax": [3.0], "thrifty": [6.0], "lavish": [60.0]}
     predicted = megabytes(size, 250_000)
     memory = of_samples(measure, measure.MEMORY_ROWS, times, unit="MB", predicted=predicted)
-    assert report.verdicts(memory) == []
+    assert report.verdicts(memory, limits=None) == []
     line = "| row | 8 n: one number a row | 2.0 MB | 3.0 MB | thrifty | 6.0 MB | 2.00x |"
     assert line in sections.memory([memory]).splitlines()
 
@@ -185,9 +197,9 @@ def test_rows_that_a_second_thread_slows_are_listed(measure):
 
     row = measure.Row("row", "group")
     outcomes = {1: {"prinax": measure.Outcome([1.0])}, 2: {"prinax": measure.Outcome([1.04])}}
-    assert sections.two_threads([measure.Result(row, outcomes, {})]) == "In no row of this run."
+    assert sections.two_threads([measure.Result(row, outcomes)]) == "In no row of this run."
     outcomes[2]["prinax"].samples[0] = 1.06
-    assert "| row | 1 s | 1.06 s | 1.06 |" in sections.two_threads([measure.Result(row, outcomes, {})])
+    assert "| row | 1 s | 1.06 s | 1.06 |" in sections.two_threads([measure.Result(row, outcomes)])
 
 
 def test_the_neighbour_ends_with_its_block(measure):
