@@ -188,3 +188,12 @@ def test_a_generator_advances_and_a_failed_fit_leaves_it_alone():
 def test_other_refusals(call, error, parts):
     with pytest.raises(error, match="(?s)" + "".join(f"(?=.*{re.escape(part)})" for part in parts)):
         call()
+
+
+def test_a_class_is_checked_by_the_rules_at_hand():
+    whole = _parameters.checked(PCA(), _parameters.PCA)
+    refused = {"ddof": _parameters.whole(2)}
+    assert _parameters.checked(PCA(), {"tol": _parameters.non_negative}) == {"tol": whole["tol"]}
+    with pytest.raises(ValueError, match="ddof must be an integer of at least 2, got 1"):
+        _parameters.checked(PCA(), refused)
+    assert _parameters.checked(PCA(), _parameters.PCA) == whole

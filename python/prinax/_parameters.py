@@ -28,18 +28,23 @@ SEED_BOUND = 2**31 - 1
 def checked(estimator: Estimator, rules: dict[str, Rule]) -> dict[str, Any]:
     """The estimator's parameters as the core wants them, each seen by its rule, the defaults once for all."""
     kind = type(estimator)
-    plan = _PLANS.get(kind) or _PLANS.setdefault(kind, _plan(kind, rules))
+    known = _PLANS.get(kind)
+    if known is None or known[0] is not rules:
+        known = _PLANS[kind] = rules, _plan(kind, rules)
     return {
         name: accepted if (value := getattr(estimator, name)) is default else rule(name, value)
-        for name, rule, default, accepted in plan
+        for name, rule, default, accepted in known[1]
     }
 
 
-# Of each class of estimators: every parameter's name, rule and default, and what the rule makes of that.
-_PLANS: dict[type[Estimator], list[tuple[str, Rule, Any, Any]]] = {}
+# Every parameter's name, rule and default, and what the rule makes of that.
+Plan = list[tuple[str, Rule, Any, Any]]
+
+# Of each class of estimators the rules it was last checked by, and the plan they give.
+_PLANS: dict[type[Estimator], tuple[dict[str, Rule], Plan]] = {}
 
 
-def _plan(kind: type[Estimator], rules: dict[str, Rule]) -> list[tuple[str, Rule, Any, Any]]:
+def _plan(kind: type[Estimator], rules: dict[str, Rule]) -> Plan:
     defaults, plan = kind._defaults(), []
     for name, rule in rules.items():
         default = defaults.get(name, ...)
