@@ -66,7 +66,7 @@ impl<T: Lane> Scratch<T> {
         self.sums.resize(x.cols(), 0.0);
         let pack = |panel: &mut Panel<T>, range| panel.pack(&x, range, &pilot.shift, rows);
         let add = |panel: &Panel<T>| self.sums.iter_mut().zip(panel.sums()).for_each(|(sum, &s)| *sum += s.into());
-        self.product.add(x.rows(), team, pack, add)
+        self.product.add(x.rows(), team, |rows| x.rows_in(rows), pack, add)
     }
 
     /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the caller.

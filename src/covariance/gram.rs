@@ -63,10 +63,10 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
     let inner = team_within(team, n);
     let parts = team.map(groups(d, n), |columns: Range<usize>| {
         let mut product = Product::<T>::new(columns.len(), n, &inner)?;
-        let pack = |panel: &mut Panel<T>, range: Range<usize>| {
-            panel.pack_columns(rows, columns.start + range.start..columns.start + range.end, T::of(power(-unit)));
-        };
-        product.add(columns.len(), &inner, pack, |_| ())?;
+        let within = |range: Range<usize>| columns.start + range.start..columns.start + range.end;
+        let source = |range| rows.raw().columns_in(within(range));
+        let pack = |panel: &mut Panel<T>, range| panel.pack_columns(rows, within(range), T::of(power(-unit)));
+        product.add(columns.len(), &inner, source, pack, |_| ())?;
         Ok(product.sums)
     });
     let whole = parts.into_iter().reduce(|whole, part| {

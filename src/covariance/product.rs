@@ -1,6 +1,7 @@
 //! P'P of a tall matrix P that is packed a panel at a time, with one thread or several.
 
 use crate::error::Result;
+use crate::matrix::MatrixView;
 use crate::simd::Lane;
 use crate::simd::panel::Panel;
 use crate::simd::syrk::CrossProduct;
@@ -44,11 +45,13 @@ impl<T: Lane> Product<T> {
         self.shape
     }
 
-    /// Adds the rows `0..rows` of P, which `pack` writes to a panel; each panel is then shown to `packed`, in order.
-    pub(super) fn add(
+    /// Adds the rows `0..rows` of P, which `pack` writes to a panel from `source`; each panel is then shown to `packed`, in
+    /// order.
+    pub(super) fn add<'a>(
         &mut self,
         rows: usize,
         team: &Team,
+        source: impl Fn(Range<usize>) -> MatrixView<'a, T>,
         pack: impl Fn(&mut Panel<T>, Range<usize>) + Sync + Send,
         mut packed: impl FnMut(&Panel<T>),
     ) -> Result<()> {
@@ -62,7 +65,8 @@ impl<T: Lane> Product<T> {
                 pack(panel, start..rows.min(start + self.capacity));
             });
             self.panels[..used].iter().for_each(&mut packed);
-            self.sums.add(&self.panels[..used], team);
+            let next = rows.min(start + step)..rows.min(start + 2 * step);
+            self.sums.add(&self.panels[..used], source(next), team);
         }
         Ok(())
     }

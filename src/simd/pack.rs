@@ -1,17 +1,13 @@
 //! Packing contiguous rows into a panel: shift, unit, weight, and the sums of what was packed.
 
+use super::Lane;
 use super::panel::{Panel, Shift, Weights};
 use super::tiling::line;
-use super::{Lane, prefetch_all};
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
 
 /// Rows packed together, so that units and sums are loaded once for all of them.
 const GROUP: usize = 4;
-
-/// Bytes between the rows that are packed and the ones that are sent for, and how many rows at most.
-const AHEAD: usize = 16_384;
-const MOST_AHEAD: usize = 32;
 
 /// Packs contiguous rows, at most as many as the panel has room for.
 pub(super) struct Pack<'a, 'b, T> {
@@ -51,13 +47,8 @@ impl<T: Lane> Pack<'_, '_, T> {
             lines: T::vectors_mut::<S>(&mut panel.buffer).0.as_chunks_mut().0,
             capacity: panel.capacity,
         };
-        let ahead = (AHEAD / size_of_val(x.row(0).unwrap_or_default()).max(1)).clamp(GROUP, MOST_AHEAD);
         let grouped = rows / GROUP * GROUP;
         for first in (0..grouped).step_by(GROUP) {
-            // Rows are read as fast as they come only where many of them are on their way.
-            for r in first + ahead..first + ahead + GROUP {
-                prefetch_all(x.row(r).unwrap_or_default());
-            }
             let (rows, by) = gather::<T, GROUP, WEIGHTED>(x, first, shift, weights);
             strips.group::<GROUP, WEIGHTED>(simd, first, rows, by);
         }

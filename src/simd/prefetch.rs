@@ -1,5 +1,7 @@
 //! A word to the memory ahead of time.
 
+use crate::matrix::{Element, MatrixView};
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -19,4 +21,73 @@ pub fn prefetch<T>(place: &T) {
 #[inline(always)]
 pub fn prefetch_all<T>(values: &[T]) {
     values.iter().step_by((LINE / size_of::<T>()).max(1)).for_each(prefetch);
+}
+
+/// The rows that are read next, sent for a few cache lines at a time while something else is computed: then they are near
+/// when their turn comes, and the computation hides the way from main memory. Many lines at once would hold up its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead<'a, T> {
+    rows: MatrixView<'a, T>,
+    /// Of rows, the first that is not begun, and what is left of the one before.
+    row: usize,
+    rest: &'a [T],
+    /// Lines sent for at a time.
+    share: usize,
+}
+
+impl<'a, T: Element> Ahead<'a, T> {
+    /// All of `rows` in so many calls of [`send`](Self::send).
+    pub(super) fn new(rows: MatrixView<'a, T>, calls: usize) -> Self {
+        let rows = if rows.has_contiguous_rows() { rows } else { rows.transpose() };
+        let lines = size_of_val(rows.row(0).unwrap_or_default()).div_ceil(LINE) * rows.rows();
+        Self { rows, row: 0, rest: &[], share: lines.div_ceil(calls.max(1)) }
+    }
+
+    /// Sends for the next share.
+    #[inline(always)]
+    pub(super) fn send(&mut self) {
+        for _ in 0..self.share {
+            if self.rest.is_empty() {
+                if self.row == self.rows.rows() {
+                    return;
+                }
+                self.rest = self.rows.row(self.row).unwrap_or_default();
+                self.row += 1;
+            }
+            self.rest.first().map_or((), prefetch);
+            self.rest = self.rest.get(LINE / size_of::<T>()..).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many lines are sent for in each of `calls`.
+    fn sent(rows: MatrixView<f64>, calls: usize) -> Vec<usize> {
+        let mut ahead = Ahead::new(rows, calls);
+        let lines = |ahead: &Ahead<f64>| {
+            let after: usize = (ahead.row..ahead.rows.rows()).map(|_| ahead.rows.cols().div_ceil(8)).sum();
+            ahead.rest.len().div_ceil(8) + after
+        };
+        let counts = (0..calls).map(|_| {
+            let before = lines(&ahead);
+            ahead.send();
+            before - lines(&ahead)
+        });
+        counts.collect()
+    }
+
+    #[test]
+    fn every_line_is_sent_for_once_and_evenly() {
+        let data = vec![0.0; 600];
+        let x = MatrixView::new(&data, 6, 100).unwrap(); // 13 lines a row
+        assert_eq!(sent(x, 13), [6; 13]);
+        assert_eq!(sent(x, 20), [vec![4; 19], vec![2]].concat());
+        assert_eq!(sent(x.columns_in(0..9), 4), [3; 4]);
+        assert_eq!(sent(x.transpose(), 13), [6; 13]);
+        assert_eq!(sent(MatrixView::empty(5), 2), [0, 0]);
+        assert!(sent(x, 0).is_empty());
+    }
 }

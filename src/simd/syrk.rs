@@ -8,13 +8,18 @@
 use super::Lane;
 use super::mirror::mirror;
 use super::panel::Panel;
-use super::tiling::{BAND, Job, Shape, line, plan};
+use super::prefetch::Ahead;
+use super::tiling::{BAND, Job, Shape, line, plan, wide};
 use crate::error::Result;
-use crate::matrix::{Element, room, zeros};
+use crate::matrix::{Element, MatrixView, room, zeros};
 use crate::memory;
 use crate::threads::Team;
 use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
+
+/// Rows of a panel between two calls to the memory, in tiles of 32 registers: time for a few cache lines to arrive. Smaller
+/// tiles call once each: one loop inside the other would cost them the registers.
+const TURN: usize = 16;
 
 /// Entries of the largest tile: eight rows of three vectors of 16.
 const MOST: usize = 8 * 3 * 16;
@@ -63,10 +68,19 @@ impl CrossProduct {
     }
 
     /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on how.
-    pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], team: &Team) {
+    /// The rows that are packed `next` are sent for meanwhile.
+    pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], next: MatrixView<T>, team: &Team) {
         let shape = self.shape;
-        let bands = self.bands.iter_mut().collect();
-        team.map(bands, |Band { jobs, sums, .. }: &mut Band| shape.run(Add { panels, jobs, sums }));
+        let (all, mut done) = (self.bands.iter().map(|band| band.jobs.len()).sum::<usize>(), 0);
+        let share = |jobs| next.rows() * jobs / all;
+        let bands = self.bands.iter_mut().map(|band| {
+            let from = share(done);
+            done += band.jobs.len();
+            (band, next.rows_in(from..share(done)))
+        });
+        team.map(bands.collect(), |(Band { jobs, sums, .. }, next): (&mut Band, MatrixView<T>)| {
+            shape.run(Add { panels, jobs, sums, next });
+        });
     }
 
     /// The upper triangle in pieces of rows: `piece(i, j, values)` gets entries (i, j), (i, j + 1), ... with j >= i.
@@ -109,7 +123,7 @@ pub fn upper_into<T: Lane, U: Element>(
     let done = team.map(bands, |(first, rows): (usize, &mut [U])| {
         team.check()?;
         let mut band = Band::new(first, cols, shape, "the products of rows")?;
-        shape.run(Add { panels, jobs: &band.jobs, sums: &mut band.sums });
+        shape.run(Add { panels, jobs: &band.jobs, sums: &mut band.sums, next: MatrixView::empty(0) });
         band.pieces(cols, shape, &mut |i, j, values: &[f64]| {
             rows[(i - first) * cols + j..].iter_mut().zip(values).for_each(|(entry, &v)| *entry = U::of(v));
         });
@@ -149,6 +163,8 @@ struct Add<'a, T> {
     panels: &'a [Panel<T>],
     jobs: &'a [Job],
     sums: &'a mut Vec<f64>,
+    /// Rows to be sent for meanwhile.
+    next: MatrixView<'a, T>,
 }
 
 impl<T: Lane> WithSimd for Add<'_, T> {
@@ -170,6 +186,9 @@ impl<T: Lane> Add<'_, T> {
         let lanes = T::lanes::<S>();
         let line = VECTORS * lanes;
         let tile = ROWS * line;
+        let turns = |panel: &Panel<T>| if wide::<S>() { panel.rows.div_ceil(TURN) } else { 1 };
+        let calls = self.panels.iter().map(turns).sum::<usize>() * self.jobs.len();
+        let ahead = &mut Ahead::new(self.next, calls);
         for panel in self.panels {
             for (at, job) in self.jobs.iter().enumerate() {
                 if self.sums.len() < (at + 1) * tile {
@@ -179,16 +198,16 @@ impl<T: Lane> Add<'_, T> {
                 let a = [panel.strip(job.a), panel.strip(job.next)];
                 let operands = Operands { a, row: job.row, b: panel.strip(job.b), vector: job.vector };
                 match (job.split, job.count) {
-                    (4, _) if job.tall => operands.tile::<S, TALL, 4, 1, LINE>(simd, lanes, sums),
-                    (8, _) if job.tall => operands.tile::<S, TALL, 8, 1, LINE>(simd, lanes, sums),
-                    _ if job.tall => operands.tile::<S, TALL, TALL, 1, LINE>(simd, lanes, sums),
-                    (2, 1) => operands.tile::<S, ROWS, 2, 1, LINE>(simd, line, sums),
-                    (2, _) => operands.tile::<S, ROWS, 2, VECTORS, LINE>(simd, line, sums),
-                    (4, 1) => operands.tile::<S, ROWS, 4, 1, LINE>(simd, line, sums),
-                    (4, _) => operands.tile::<S, ROWS, 4, VECTORS, LINE>(simd, line, sums),
-                    (_, 1) => operands.tile::<S, ROWS, ROWS, 1, LINE>(simd, line, sums),
-                    (_, 2) => operands.tile::<S, ROWS, ROWS, 2, LINE>(simd, line, sums),
-                    _ => operands.tile::<S, ROWS, ROWS, VECTORS, LINE>(simd, line, sums),
+                    (4, _) if job.tall => operands.tile::<S, TALL, 4, 1, LINE>(simd, lanes, sums, ahead),
+                    (8, _) if job.tall => operands.tile::<S, TALL, 8, 1, LINE>(simd, lanes, sums, ahead),
+                    _ if job.tall => operands.tile::<S, TALL, TALL, 1, LINE>(simd, lanes, sums, ahead),
+                    (2, 1) => operands.tile::<S, ROWS, 2, 1, LINE>(simd, line, sums, ahead),
+                    (2, _) => operands.tile::<S, ROWS, 2, VECTORS, LINE>(simd, line, sums, ahead),
+                    (4, 1) => operands.tile::<S, ROWS, 4, 1, LINE>(simd, line, sums, ahead),
+                    (4, _) => operands.tile::<S, ROWS, 4, VECTORS, LINE>(simd, line, sums, ahead),
+                    (_, 1) => operands.tile::<S, ROWS, ROWS, 1, LINE>(simd, line, sums, ahead),
+                    (_, 2) => operands.tile::<S, ROWS, ROWS, 2, LINE>(simd, line, sums, ahead),
+                    _ => operands.tile::<S, ROWS, ROWS, VECTORS, LINE>(simd, line, sums, ahead),
                 }
             }
         }
@@ -212,19 +231,19 @@ impl<T: Lane> Operands<'_, T> {
         simd: S,
         line: usize,
         sums: &mut [f64],
+        ahead: &mut Ahead<T>,
     ) {
         let Self { a, row, b, vector } = self;
         let mut tile = [[T::splat(simd, T::zeroed()); N]; ROWS];
         let [a, next, b] = [a[0], a[1], b].map(|strip| T::vectors::<S>(strip).0.as_chunks::<LINE>().0);
-        for ((a, next), b) in a.iter().zip(next).zip(b) {
-            let (a, b) = (&cast_slice::<_, T>(a)[row..row + SPLIT], &b[vector..vector + N]);
-            let next = &cast_slice::<_, T>(next)[..ROWS - SPLIT];
-            for r in 0..ROWS {
-                let x = T::splat(simd, if r < SPLIT { a[r] } else { next[r - SPLIT] });
-                for j in 0..N {
-                    tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
-                }
+        if wide::<S>() {
+            for ((a, next), b) in a.chunks(TURN).zip(next.chunks(TURN)).zip(b.chunks(TURN)) {
+                ahead.send();
+                tile = multiply::<T, S, ROWS, SPLIT, N, LINE>(simd, tile, [a, next, b], row, vector);
             }
+        } else {
+            ahead.send();
+            tile = multiply::<T, S, ROWS, SPLIT, N, LINE>(simd, tile, [a, next, b], row, vector);
         }
         for r in 0..ROWS {
             let row = tile[r]; // a copy: borrowing the tile itself would keep it in memory all along
@@ -233,13 +252,34 @@ impl<T: Lane> Operands<'_, T> {
     }
 }
 
+/// `tile[r][c] += a[row + r] b[vector * lanes + c]` for every row of the strips.
+#[inline(always)]
+fn multiply<T: Lane, S: Simd, const ROWS: usize, const SPLIT: usize, const N: usize, const LINE: usize>(
+    simd: S,
+    mut tile: [[T::V<S>; N]; ROWS],
+    [a, next, b]: [&[[T::V<S>; LINE]]; 3],
+    row: usize,
+    vector: usize,
+) -> [[T::V<S>; N]; ROWS] {
+    for ((a, next), b) in a.iter().zip(next).zip(b) {
+        let (a, b) = (&cast_slice::<_, T>(a)[row..row + SPLIT], &b[vector..vector + N]);
+        let next = &cast_slice::<_, T>(next)[..ROWS - SPLIT];
+        for r in 0..ROWS {
+            let x = T::splat(simd, if r < SPLIT { a[r] } else { next[r - SPLIT] });
+            for j in 0..N {
+                tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
+            }
+        }
+    }
+    tile
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::pack::Pack;
     use super::super::panel::{Shift, Weights};
     use super::super::{Level, run_at};
     use super::*;
-    use crate::matrix::MatrixView;
 
     /// Packs and multiplies at one level: the sums and the whole product.
     struct Whole<'a, T> {
@@ -259,7 +299,7 @@ mod tests {
             Pack { x: self.x, shift: &shift, weights: self.weights, panel: &mut panel }.with_simd(simd);
             let mut product = CrossProduct::new(cols, shape).unwrap();
             for Band { jobs, sums, .. } in &mut product.bands {
-                Add { panels: std::slice::from_ref(&panel), jobs, sums }.with_simd(simd);
+                Add { panels: std::slice::from_ref(&panel), jobs, sums, next: self.x }.with_simd(simd);
             }
             (panel.sums().iter().map(|&s| s.into()).collect(), product.whole("the product", &Team::solo()).unwrap())
         }

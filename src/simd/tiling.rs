@@ -68,7 +68,7 @@ pub(super) fn line<T: Lane, S: Simd>() -> usize {
 
 /// Whether there are 32 registers of 512 bits: 8 x 3 accumulators fit, otherwise 6 x 2 in 16 registers.
 #[inline(always)]
-fn wide<S: Simd>() -> bool {
+pub(super) fn wide<S: Simd>() -> bool {
     S::F64_LANES == 8
 }
 
