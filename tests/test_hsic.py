@@ -40,6 +40,21 @@ def unbiased(K, L):
 ESTIMATORS = {"biased": biased, "unbiased": unbiased}
 
 
+@pytest.mark.parametrize("estimator", ["biased", "unbiased"])
+@pytest.mark.parametrize(
+    "rows", [np.full((5, 25), 3.3), R(0).uniform(1, 2, size=(40, 1))], ids=["constant", "parallel"]
+)
+def test_rows_of_one_direction_are_a_constant_to_the_cosine_kernel(rows, estimator):
+    """Every cosine is 1, and what rounding leaves of the others is no dependence."""
+    y = np.arange(float(len(rows)))
+    assert cka(rows, y, kernel_x="cosine", estimator=estimator) == 0.0
+    assert cka(y, rows, kernel_y="cosine", estimator=estimator) == 0.0
+    value = hsic(rows, y, kernel_x="cosine", estimator=estimator)
+    assert abs(value) <= 8 * np.finfo(float).eps * y.var()
+    assert estimator == "unbiased" or value >= 0.0
+    assert hsic_test(rows, y, kernel_x="cosine", estimator=estimator, n_permutations=50).pvalue == 1.0
+
+
 def field_pair():
     """The pair of neurodata/hyppo#92."""
     x = R(0).standard_normal((50, 1))

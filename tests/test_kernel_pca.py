@@ -1,11 +1,13 @@
 """Kernel PCA against the formulas with explicit H, and the cases that break it for others."""
 
+import mpmath
 import numpy as np
 import pytest
 from kernel_oracle import KERNELS, SOLVERS, reference
 from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring, kernel_formula
 from prinax import PCA, KernelPCA, kernel_matrix
+from sklearn.datasets import load_iris
 
 R = np.random.default_rng
 
@@ -20,6 +22,40 @@ def out_of_sample(L, K):
 def same_up_to_sign(Z, right, **tolerance):
     signs = np.sign((Z * right).sum(axis=0))
     assert_allclose(Z, right * np.where(signs == 0, 1, signs), **tolerance)
+
+
+# --- small eigenvalues --------------------------------------------------------------------------------------
+
+
+def test_scores_of_new_rows_are_right_in_every_living_direction():
+    """V'1 = 0 holds for small eigenvalues too: against 60 digits."""
+    x, new = R(0).normal(size=(8, 1)), 0.123
+    model = KernelPCA(kernel="rbf", gamma=0.3).fit(x)
+    with mpmath.workdps(60):
+        points = [mpmath.mpf(float(v)) for v in x[:, 0]]
+        kernel = lambda a, b: mpmath.exp(-mpmath.mpf(0.3) * (a - b) ** 2)  # noqa: E731
+        K = mpmath.matrix([[kernel(a, b) for b in points] for a in points])
+        H = mpmath.eye(8) - mpmath.ones(8) / 8
+        values, vectors = mpmath.eigsy(H * K * H)
+        column = mpmath.matrix([kernel(mpmath.mpf(new), v) for v in points]) - K * mpmath.ones(8, 1) / 8
+        pairs = [(values[i], vectors[:, i]) for i in reversed(range(8))][: len(model.eigenvalues_)]
+        right = [float(abs((v.T * column)[0] / mpmath.sqrt(value))) for value, v in pairs]
+    error = 8 * 8 * np.finfo(float).eps / np.sqrt(model.eigenvalues_)
+    assert (np.abs(np.abs(model.transform([[new]])[0]) - right) <= error).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "precomputed"])
+def test_training_rows_come_back_in_every_living_direction(kernel):
+    X = load_iris().data
+    given = kernel_matrix(X, kernel="rbf") if kernel == "precomputed" else X
+    model = KernelPCA(kernel=kernel)
+    Z = model.fit_transform(given)
+    K = given if kernel == "precomputed" else kernel_matrix(X, kernel=kernel)
+    n, eps = len(X), np.finfo(float).eps
+    assert np.abs(model.eigenvectors_.sum(axis=0)).max() <= n * eps
+    assert_allclose(model.eigenvectors_.T @ model.eigenvectors_, np.eye(Z.shape[1]), atol=n * eps)
+    error = 8 * n * eps * np.linalg.norm(K, 2) / np.sqrt(model.eigenvalues_)
+    assert (np.abs(model.transform(given) - Z).max(axis=0) <= error).all()
 
 
 # --- the formulas -------------------------------------------------------------------------------------------

@@ -37,6 +37,26 @@ def labels(rng):
     return rng.integers(0, 3, 50)
 
 
+def test_the_identity_target_is_kernel_pca_in_every_living_direction():
+    x = R(0).normal(size=(8, 1))
+    model = KernelSPCA(kernel="rbf", gamma=0.3, target_kernel="identity").fit(x, np.arange(8.0))
+    K, A = prinax.kernel_matrix(x, kernel="rbf", gamma=0.3), model.dual_coef_
+    error = 8 * 8 * np.finfo(float).eps * 8 / np.sqrt(model.eigenvalues_)  # of a score; |K| < 8
+    assert (np.abs(A.sum(axis=0)) <= error).all()
+    assert (np.abs(model.transform(x) - K @ A + (K @ A).mean(axis=0)).max(axis=0) <= error).all()
+    assert (np.abs(np.diag(A.T @ K @ A) - 1) <= error / np.sqrt(model.eigenvalues_)).all()
+
+
+@pytest.mark.parametrize("target_kernel", ["delta", "identity", "rbf"])
+def test_the_rounding_of_a_kernel_matrix_is_no_direction(target_kernel):
+    x, y = R(0).normal(size=(60, 1)), R(1).integers(0, 8, 60)
+    same = {"kernel": "cosine", "target_kernel": target_kernel}
+    with pytest.raises(ValueError, match="X must be data that vary with y"):
+        KernelSPCA(**same).fit(np.abs(x) + 20, y)  # one direction: every cosine is 1
+    cubic = KernelSPCA(kernel="poly", gamma=0.05, target_kernel=target_kernel).fit(x + 100, y)
+    assert cubic.rank_ <= 3
+
+
 KERNELS = {
     "linear": {},
     "poly": {"gamma": 0.1, "degree": 2, "coef0": 0.5},

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, Moments, covariance
 from test_pca import EPS, SOLVERS, cloud
 
+R = np.random.default_rng
+
 VARIANTS = {
     "plain": {},
     "uncentred": {"center": False},
@@ -134,6 +136,33 @@ def test_likelihood_is_the_gaussian_s_with_the_model_covariance(k, whiten, scale
     assert_allclose(model.score_samples(new), wanted, rtol=1e-9)
     assert type(model.score(new)) is float
     assert model.score(new) == pytest.approx(wanted.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "full"])
+@pytest.mark.parametrize("k", [None, 5, 4])
+def test_a_constant_column_does_not_take_the_density_of_scaled_data_away(k, solver):
+    X = R(0).normal(size=(50, 5)) @ R(1).normal(size=(5, 5))
+    X[:, 2] = 4.2
+    right = PCA(scale=True).fit(np.delete(X, 2, axis=1)).score_samples(np.delete(X, 2, axis=1))
+    model = PCA(k, scale=True, svd_solver=solver).fit(X)
+    assert_allclose(model.score_samples(X), right, rtol=1e-12)
+    with pytest.raises(ValueError, match="column 2 of X is constant"):
+        model.get_precision()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("dtype", "ratio"), [("f4", 1e-1), ("f4", 3e-4), ("f4", 3e-5), ("f8", 1e-5), ("f8", 1e-8)]
+)
+def test_the_noise_of_small_living_directions_keeps_its_digits(dtype, ratio, solver):
+    """From the singular values of the same data in longdouble; 0 only where nothing lives."""
+    Q = np.linalg.qr(R(0).normal(size=(4, 4)))[0]
+    X = ((R(1).normal(size=(200, 4)) * [1, 1, ratio, ratio]) @ Q).astype(dtype)
+    right = float(oracle.noise_variance(oracle.pca(X), 2, 4))
+    model = PCA(2, svd_solver=solver).fit(X)
+    slack = 8 * EPS[dtype] / ratio
+    assert_allclose(model.noise_variance_, right, rtol=max(slack, 1e-6 if dtype == "f8" else 1e-3))
+    assert np.isfinite(model.score(X))
 
 
 def test_score_of_scaled_data_leaves_constant_columns_out():

@@ -52,7 +52,8 @@ def hsic(
 
     With K and L the kernel matrices of X and Y and H = I - 11'/n:
 
-    - "biased": ``trace(K H L H) / (n - 1)**2``, never negative, positive on average under independence too;
+    - "biased": ``trace(K H L H) / (n - 1)**2``, never negative but for indefinite kernels, positive on
+      average under independence too;
     - "unbiased" (n >= 4): 0 on average under independence; see docs/math.md.
 
     In the population, and for characteristic kernels ("rbf", "laplacian"), it is 0 exactly when X and Y are

@@ -142,6 +142,7 @@ pub(super) fn feature_sums<T: Element, U: Element>(
         rows: (d.iter().map(|d| -d).collect(), e.iter().map(|e| -e).collect()),
         diagonals: (d, e),
         exponents: (x.exponent(), y.exponent()),
+        pilots: (0.0, 0.0),
     })
 }
 

@@ -24,7 +24,8 @@ const ABREAST: usize = 4;
 const LINE: usize = 8;
 
 /// A permuted statistic this near to the observed one, in units of eps |HKH| |HLH|, is the same but for rounding: the
-/// error of a sum of n^2 products in blocks, with a margin.
+/// error of a sum of n^2 products in blocks, with a margin. A side that is no more than the rounding of a constant counts
+/// with that: then all permutations tie.
 const TIES: f64 = 64.0;
 
 /// How many permutations, and from which seed.
@@ -127,8 +128,9 @@ impl Pairs {
             Estimator::Biased => (size - 1.0) * (size - 1.0),
             Estimator::Unbiased => size * (size - 3.0),
         };
-        let (own_x, own_y) = sums.own(estimator);
-        let rounding = TIES * f64::EPSILON * own_x.max(0.0).sqrt() * own_y.max(0.0).sqrt();
+        let (own_x, own_y) = sums.lengths(estimator);
+        let (noise_x, noise_y) = sums.noise();
+        let rounding = TIES * f64::EPSILON * own_x * own_y + noise_x * own_y + own_x * noise_y + noise_x * noise_y;
         Ok(Self { n, k, l, diagonals, divisor, rounding, exponent: sums.exponents.0 + sums.exponents.1 })
     }
 

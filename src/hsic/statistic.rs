@@ -3,13 +3,16 @@
 use super::features::{Features, feature_sums};
 use super::source::{Sample, Source};
 use crate::error::{Error, Result};
-use crate::kernel::parts;
+use crate::kernel::{Kernel, parts};
 use crate::matrix::Element;
 use crate::power;
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
+
+/// Values of a kernel that should all be the same differ by this many roundings at most, such as cosines of parallel rows.
+const ROUNDINGS: f64 = 8.0;
 
 /// Which estimate of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +55,9 @@ impl Estimator {
 /// Reference: Gretton, Bousquet, Smola, Schoelkopf (2005); Song, Smola, Gretton, Bedo, Borgwardt (2012).
 pub fn hsic<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Estimator, team: &Team) -> Result<f64> {
     let sums = sums(x, y, estimator, false, team)?;
-    finite(power::scale(sums.cross(estimator), sums.exponents.0 + sums.exponents.1))
+    let value = finite(power::scale(sums.cross(estimator), sums.exponents.0 + sums.exponents.1))?;
+    let definite = estimator == Estimator::Biased && is_definite(x) && is_definite(y);
+    Ok(if definite { value.max(0.0) } else { value })
 }
 
 /// Centred kernel alignment, `HSIC_xy / sqrt(HSIC_xx HSIC_yy)`: 1 for equal kernels, 0 when a side is constant.
@@ -63,11 +68,16 @@ pub fn hsic<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Est
 /// Reference: Cortes, Mohri, Rostamizadeh (2012); Kornblith, Norouzi, Lee, Hinton (2019).
 pub fn cka<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Estimator, team: &Team) -> Result<f64> {
     let sums = sums(x, y, estimator, true, team)?;
-    let (own_x, own_y) = sums.own(estimator);
-    if own_x <= 0.0 || own_y <= 0.0 {
+    let (own_x, own_y) = sums.lengths(estimator);
+    if own_x == 0.0 || own_y == 0.0 {
         return finite(own_x + own_y).map(|_| 0.0);
     }
-    finite(sums.cross(estimator) / own_x.sqrt() / own_y.sqrt())
+    finite(sums.cross(estimator) / own_x / own_y)
+}
+
+/// Whether a kernel is positive semidefinite whatever the rows, so that tr(K H L H) is negative by rounding alone.
+fn is_definite<T: Element>(sample: &Sample<T>) -> bool {
+    !matches!(sample, Sample::Precomputed(_) | Sample::Rows(_, Kernel::Poly { .. } | Kernel::Sigmoid { .. }))
 }
 
 fn finite(x: f64) -> Result<f64> {
@@ -90,6 +100,8 @@ pub(super) struct Sums {
     pub(super) diagonals: (Vec<f64>, Vec<f64>),
     /// True kernels are 2^exponent times as large.
     pub(super) exponents: (i32, i32),
+    /// The constants that were removed.
+    pub(super) pilots: (f64, f64),
 }
 
 impl Sums {
@@ -99,11 +111,20 @@ impl Sums {
         estimate(estimator, self.cross, (k, d), (l, e))
     }
 
-    /// The statistics of each side with itself.
-    pub(super) fn own(&self, estimator: Estimator) -> (f64, f64) {
-        let ((k, l), (d, e)) = (&self.rows, &self.diagonals);
-        let own_x = estimate(estimator, self.squares.0, (k, d), (k, d));
-        (own_x, estimate(estimator, self.squares.1, (l, e), (l, e)))
+    /// What the rounding of the constants that were removed may add to the root of each side's statistic with itself.
+    pub(super) fn noise(&self) -> (f64, f64) {
+        let noise = |pilot: f64| ROUNDINGS * f64::EPSILON * pilot.abs();
+        (noise(self.pilots.0), noise(self.pilots.1))
+    }
+
+    /// The roots of the statistics of each side with itself; 0 where they are no more than rounding.
+    pub(super) fn lengths(&self, estimator: Estimator) -> (f64, f64) {
+        let length = |squares, (rows, diagonal): (&[f64], &[f64]), noise: f64| {
+            let square = estimate(estimator, squares, (rows, diagonal), (rows, diagonal));
+            if square <= noise * noise { 0.0 } else { square.sqrt() }
+        };
+        let ((k, l), (d, e), noise) = (&self.rows, &self.diagonals, self.noise());
+        (length(self.squares.0, (k, d), noise.0), length(self.squares.1, (l, e), noise.1))
     }
 }
 
@@ -166,6 +187,7 @@ pub(super) fn pair_sums(x: &Source, y: &Source, n: usize, own: bool, team: &Team
         add(&mut total.diagonals.1, &part.diagonals.1);
     }
     total.exponents = (x.exponent(), y.exponent());
+    total.pilots = (x.pilot(), y.pilot());
     Ok(total)
 }
 

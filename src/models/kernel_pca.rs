@@ -10,7 +10,7 @@ use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
 use crate::kernel::{Gamma, Kernel, MATRIX};
-use crate::linalg::fix_signs;
+use crate::linalg::{fix_signs, turn_from_constant};
 use crate::matrix::{Element, zeros};
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -173,6 +173,7 @@ impl KernelPca {
             values.truncate(living);
             vectors = vectors.resize_horizontally(living, 0.0);
         }
+        turn_from_constant(&mut vectors, living);
         fix_signs(&mut vectors, T::EPSILON);
         let scores = scaled_columns(&vectors, |j| values[j].sqrt());
         let ratio = values.iter().map(|v| if solved.total > 0.0 { (v / solved.total).min(1.0) } else { 0.0 }).collect();

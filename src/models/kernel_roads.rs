@@ -46,6 +46,11 @@ const BLOCK: usize = 4;
 /// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
 const ROUNDING: f64 = 4.0;
 
+/// About the norm of the rounding of a kernel matrix whose entries, of `size` at most, are functions of sums of `terms`.
+pub(super) fn rounding(n: usize, terms: usize, eps: f64, size: f64) -> f64 {
+    (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size
+}
+
 /// Whether the dense road is taken from the start.
 fn is_dense(n: usize, options: &KernelPcaOptions) -> bool {
     match options.solver {
@@ -84,7 +89,7 @@ pub(super) fn solve<T: Lane>(
     let diagonal = matrix.diagonal()?;
     let total: f64 = diagonal.iter().map(|kii| kii - grand).sum();
     let size = diagonal.iter().fold(0.0f64, |m, kii| m.max(kii.abs()));
-    let rounding = (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size;
+    let rounding = rounding(n, terms, eps, size);
     if grand.abs() * n as f64 > OFFSET * total.abs() {
         matrix.shift(grand, team);
     }

@@ -5,12 +5,13 @@
 
 use super::cross::{Cross, no_direction};
 use super::kernel_map::NewRows;
+use super::kernel_roads::rounding;
 use super::projection::LinearMap;
 use super::spca::kept;
 use super::target::Factor;
 use crate::error::{Error, Result};
 use crate::kernel::{Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
-use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading};
+use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading, turn_from_constant};
 use crate::matrix::MatrixView;
 use crate::memory;
 use crate::simd::Lane;
@@ -31,12 +32,13 @@ pub struct KernelSpca {
     pub hsic: f64,
     /// K1/n
     pub means: Vec<f64>,
-    /// Directions with sigma_j^2 > n eps sigma_1^2, eps of the kernel matrix's dtype.
+    /// Directions with sigma_j^2 > n eps sigma_1^2 + |HD|^2 times the rounding of K, eps of the kernel matrix's dtype.
     pub rank: usize,
 }
 
 impl KernelSpca {
-    /// From the kernel matrix of the samples, symmetric n x n; without a factor K_y = I, which is kernel PCA.
+    /// From the kernel matrix of the samples, symmetric n x n, whose entries are functions of sums of `terms`; without a
+    /// factor K_y = I, which is kernel PCA.
     ///
     /// Beside K it holds n x m values: for classes K H D is K's class sums. Where K_y = I it holds one centred copy and
     /// the eigenvectors. Directions of a negative sigma_j^2 (an indefinite kernel) are never among those kept.
@@ -45,17 +47,21 @@ impl KernelSpca {
     /// Those of [`Spca::fit`](super::Spca::fit).
     pub fn fit<T: Lane>(
         k: MatrixView<T>,
+        terms: usize,
         factor: Option<&Factor>,
         components: Option<usize>,
         team: &Team,
     ) -> Result<Self> {
-        let Some(factor) = factor else { return Self::unsupervised(k, components, team) };
+        let noise =
+            rounding(k.rows(), terms, T::EPSILON, (0..k.rows()).fold(0.0, |most: f64, i| most.max(k.at(i, i).abs())));
+        let Some(factor) = factor else { return Self::unsupervised(k, noise, components, team) };
         let Cross { psi, exponent, mean } = Cross::of(k, factor, "kernel matrix", team)?;
         let mut inner = factor.centred_transpose_times(&psi);
         inner = (&inner + inner.transpose()) * 0.5;
         let pairs = eigh(&inner, team)?;
         let units = 2f64.powi(2 * exponent);
-        Self::assemble::<T>(pairs, |w| factor.centred_times(w), units, mean, components)
+        let floor = floor::<T>(&pairs, mean.len(), noise * factor.squared_norm());
+        Self::assemble::<T>(pairs, floor, |w| factor.centred_times(w), units, mean, components)
     }
 
     /// From rows and a kernel, whose matrix is the one n x n buffer; and the kernel as the data have settled it. The linear
@@ -74,7 +80,7 @@ impl KernelSpca {
         memory::check::<T>(n.saturating_mul(n), MATRIX)?;
         let kernel = kernel.resolve(x, "X", team)?;
         let matrix = kernel_matrix(x, None, &about_mean(kernel), team)?;
-        Ok((Self::fit(MatrixView::new(&matrix, n, n)?, factor, components, team)?, kernel))
+        Ok((Self::fit(MatrixView::new(&matrix, n, n)?, x.cols(), factor, components, team)?, kernel))
     }
 
     /// From a kernel matrix that somebody else has computed.
@@ -88,10 +94,10 @@ impl KernelSpca {
         team: &Team,
     ) -> Result<Self> {
         check_symmetric(k, "X")?;
-        Self::fit(k, factor, components, team)
+        Self::fit(k, 1, factor, components, team)
     }
 
-    fn unsupervised<T: Lane>(k: MatrixView<T>, components: Option<usize>, team: &Team) -> Result<Self> {
+    fn unsupervised<T: Lane>(k: MatrixView<T>, noise: f64, components: Option<usize>, team: &Team) -> Result<Self> {
         let n = k.rows();
         if n < 2 {
             return Err(Error::TooFew { what: "X", found: n, wanted: 2 });
@@ -100,27 +106,29 @@ impl KernelSpca {
         let mut centred = DMatrix::from_fn(n, n, |i, j| k.at(i, j));
         let means = center_kernel(centred.as_mut_slice(), n, team)?;
         let mean = means.columns();
-        let pairs = match components {
+        let mut pairs = match components {
             Some(k) if k < n => leading((&centred).try_into()?, k, RESIDUAL, 0, team)?,
             _ => eigh(&centred, team)?,
         };
         drop(centred);
-        Self::assemble::<T>(pairs, DMatrix::clone, 1.0, mean, components)
+        let floor = floor::<T>(&pairs, n, noise);
+        let rank = living(&pairs, floor);
+        turn_from_constant(&mut pairs.vectors, rank);
+        Self::assemble::<T>(pairs, floor, DMatrix::clone, 1.0, mean, components)
     }
 
-    /// `times`: H D W. `units`: Sigma^2 is that many times the values of `pairs`.
+    /// Values up to `floor` are rounding. `times`: H D W. `units`: Sigma^2 is that many times the values of `pairs`.
     fn assemble<T: Lane>(
         pairs: Eigen,
+        floor: f64,
         times: impl Fn(&DMatrix<f64>) -> DMatrix<f64>,
         units: f64,
         means: Vec<f64>,
         components: Option<usize>,
     ) -> Result<Self> {
         let n = means.len();
-        let largest = pairs.values.first().copied().unwrap_or(0.0);
-        let floor = n as f64 * T::EPSILON * largest;
-        let rank = pairs.values.iter().take_while(|&&value| value > floor).count();
-        if rank == 0 || largest <= 0.0 {
+        let rank = living(&pairs, floor);
+        if rank == 0 {
             return Err(no_direction());
         }
         let k = kept(components, rank)?;
@@ -134,6 +142,15 @@ impl KernelSpca {
         let hsic = eigenvalues.iter().map(|value| value / degrees / degrees).sum();
         Ok(Self { dual, eigenvalues, hsic, means, rank })
     }
+}
+
+/// Up to here values are rounding: that of the eigenproblem of n samples, and what that of K becomes in it.
+fn floor<T: Lane>(pairs: &Eigen, n: usize, noise: f64) -> f64 {
+    noise + n as f64 * T::EPSILON * pairs.values.first().map_or(0.0, |largest| largest.max(0.0))
+}
+
+fn living(pairs: &Eigen, floor: f64) -> usize {
+    pairs.values.iter().take_while(|&&value| value > floor).count()
 }
 
 /// The same kernel for data about the mean of the fitted rows, where that is a kernel of the same name.
@@ -185,7 +202,7 @@ mod tests {
         let k = kernel_matrix(x, None, &kernel, &Team::solo()).unwrap();
         let k = MatrixView::new(&k, N, N).unwrap();
         for factor in [Some(classes()), None] {
-            let ours = KernelSpca::fit(k, factor.as_ref(), None, &Team::solo()).unwrap();
+            let ours = KernelSpca::fit(k, 3, factor.as_ref(), None, &Team::solo()).unwrap();
             let options = SpcaOptions { components: None, center: true, solver: SpcaSolver::Auto };
             let plain = Spca::fit(x, factor.as_ref(), &options, &Team::solo()).unwrap();
             assert_eq!(ours.rank, plain.rank);
@@ -209,7 +226,8 @@ mod tests {
         let x = MatrixView::new(&data, N, 3).unwrap();
         let kernel = Kernel::Rbf { gamma: Gamma::Median }.resolve(x, "X", &Team::solo()).unwrap();
         let k = kernel_matrix(x, None, &kernel, &Team::solo()).unwrap();
-        let model = KernelSpca::fit(MatrixView::new(&k, N, N).unwrap(), Some(&classes()), None, &Team::solo()).unwrap();
+        let model =
+            KernelSpca::fit(MatrixView::new(&k, N, N).unwrap(), 3, Some(&classes()), None, &Team::solo()).unwrap();
         let k = DMatrix::from_vec(N, N, k);
         let gram = model.dual.transpose() * &k * &model.dual;
         assert!((gram - DMatrix::identity(model.rank, model.rank)).amax() < 1e-12);

@@ -41,11 +41,12 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         let living = (0..self.map.d()).filter(|&j| self.map.lives(j));
         let (m, log_units) = living.fold((0, 0.0), |(m, sum), j| (m + 1, sum + self.map.unit(j).ln()));
         let across = self.across_dimensions(m)?;
-        let log_det = self.along.iter().map(|v| v.ln()).sum::<f64>()
-            + if across > 0 { across as f64 * self.across.ln() } else { 0.0 };
+        let log_det =
+            self.living().map(f64::ln).sum::<f64>() + if across > 0 { across as f64 * self.across.ln() } else { 0.0 };
         let constant = m as f64 * std::f64::consts::TAU.ln() + log_det + 2.0 * log_units;
         self.map.per_row(x, team, |block, i| {
-            let along: f64 = block.scores(i).iter().zip(&self.along).map(|(z, v)| z * z / v).sum();
+            let scores = block.scores(i).iter().zip(&self.along).filter(|(_, v)| **v > 0.0);
+            let along: f64 = scores.map(|(z, v)| z * z / v).sum();
             let left = block.line(i).iter().zip(block.fitted_line(i)).enumerate();
             let outside: f64 = left.filter(|(j, _)| self.map.lives(*j)).map(|(_, (x, y))| (x - y).powi(2)).sum();
             let across = if across > 0 { outside / self.across } else { 0.0 };
@@ -53,10 +54,15 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         })
     }
 
+    /// Variances along the components that have any: those that lie on constant columns have none, nor do they count.
+    fn living(&self) -> impl Iterator<Item = f64> {
+        self.along.iter().copied().filter(|&v| v > 0.0)
+    }
+
     /// How many of the m dimensions lie across the components; refuses a density that does not exist.
     fn across_dimensions(&self, m: usize) -> Result<usize> {
-        let across = m.saturating_sub(self.along.len());
-        if self.along.iter().any(|&v| v <= 0.0) || (across > 0 && self.across <= 0.0) {
+        let across = m.saturating_sub(self.living().count());
+        if across > 0 && self.across <= 0.0 {
             let found = format!("{:e} across {across} of {m} dimensions", self.across);
             return Err(Error::value(
                 "noise_variance_",
@@ -80,14 +86,15 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     /// [`Error::NoConvergence`] where C is singular.
     pub fn precision(&self) -> Result<DMatrix<f64>> {
         let d = self.map.d();
-        let singular = || {
-            let detail = format!("the covariance of the model is singular, its noise variance is {:e}", self.across);
+        let singular = |why: String| {
+            let detail = format!("the covariance of the model is singular, {why}");
             Error::NoConvergence { what: "the inverse", detail }
         };
-        if (0..d).any(|j| !self.map.lives(j)) {
-            return Err(singular());
+        if let Some(j) = (0..d).find(|&j| !self.map.lives(j)) {
+            return Err(singular(format!("for column {j} of X is constant")));
         }
-        let across = self.across_dimensions(d).map_err(|_| singular())?;
+        let no_noise = |_| singular(format!("its noise variance is {:e}", self.across));
+        let across = self.across_dimensions(d).map_err(no_noise)?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
         let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();
         Ok(self.spectral(&excess, outside, |j| 1.0 / self.map.unit(j)))

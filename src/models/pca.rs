@@ -125,7 +125,7 @@ impl Pca {
     }
 
     fn assemble(solved: Solved, options: &PcaOptions, eps: f64) -> Result<Self> {
-        let Solved { mut pairs, total, complete, exponent, mean, scale, weight, rows, solver, .. } = solved;
+        let Solved { mut pairs, total, rest, complete, exponent, mean, scale, weight, rows, solver, .. } = solved;
         let d = mean.len();
         let p = rows.min(d);
         let divisor = weight - f64::from(options.ddof);
@@ -139,7 +139,8 @@ impl Pca {
         // Where all are known their own sum is the total, so that the shares sum to 1.
         let total = if complete { variances.iter().rev().sum() } else { total / divisor };
         let k = options.components.choose(&variances, total, weight)?;
-        let spread = Spread { total, variances: &variances, complete, rank };
+        let rest = if complete { Some(0.0) } else { rest.map(|rest| rest / divisor) };
+        let spread = Spread { total, variances: &variances, rest, rank };
         let noise = spread.noise(k, d, p as f64 * eps);
         pairs = pairs.truncated(k);
         fix_signs(&mut pairs.vectors, eps);
@@ -174,7 +175,8 @@ fn without_noise(mut solved: Solved) -> Solved {
 struct Spread<'a> {
     total: f64,
     variances: &'a [f64],
-    complete: bool,
+    /// The sum of the others, where it is known: 0 where there are none.
+    rest: Option<f64>,
     rank: usize,
 }
 
@@ -185,16 +187,17 @@ impl Spread<'_> {
     }
 
     /// Mean variance of the d - k directions left out, 0 where none of them lives. From the discarded values themselves
-    /// where all are known; else from the total, of which a share `slack` is rounding.
+    /// where the others are known; else from the total, of which a share `slack` is rounding.
     fn noise(&self, k: usize, d: usize, slack: f64) -> f64 {
-        if k >= d || (self.complete && k >= self.rank) {
+        if k >= d || (self.rest == Some(0.0) && k >= self.rank) {
             return 0.0;
         }
-        let left = if self.complete {
-            self.variances[k..].iter().rev().sum()
+        let left = if let Some(rest) = self.rest {
+            rest + self.variances[k..].iter().rev().sum::<f64>() // the dead among them are exactly 0
         } else {
-            self.total - self.variances[..k].iter().sum::<f64>()
+            let left = self.total - self.variances[..k].iter().sum::<f64>();
+            if left > slack * self.total { left } else { 0.0 }
         };
-        if left > slack * self.total { left / (d - k) as f64 } else { 0.0 }
+        left / (d - k) as f64
     }
 }

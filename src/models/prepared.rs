@@ -139,7 +139,19 @@ impl<'a, T: Lane> Prepared<'a, T> {
     pub(super) fn solved(self, pairs: Singular, complete: bool, solver: Solver) -> Solved {
         let rows = self.view().rows();
         let Self { mean, shift_rest, scale, exponent, total, weight, .. } = self;
-        Solved { pairs, total, complete, exponent, mean, mean_rest: shift_rest, scale, weight, rows, solver }
+        Solved {
+            pairs,
+            total,
+            rest: None,
+            complete,
+            exponent,
+            mean,
+            mean_rest: shift_rest,
+            scale,
+            weight,
+            rows,
+            solver,
+        }
     }
 }
 

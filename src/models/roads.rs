@@ -9,7 +9,7 @@ use crate::covariance::{Moments, MomentsOptions};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    first_small, lanczos, leading, leading_pays, randomized, rank, refine, singular,
+    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular,
 };
 use crate::matrix::MatrixView;
 use crate::simd::{Centered, Lane};
@@ -21,6 +21,8 @@ pub(super) struct Solved {
     pub(super) pairs: Singular,
     /// Sum of all sigma_j^2, known or not.
     pub(super) total: f64,
+    /// Sum of sigma_j^2 beyond `pairs`, where it was measured: where `total` is too coarse to tell it.
+    pub(super) rest: Option<f64>,
     /// Whether `pairs` holds every direction that can live.
     pub(super) complete: bool,
     pub(super) exponent: i32,
@@ -54,7 +56,7 @@ pub(super) fn solve<T: Lane>(
         let moments = Moments::of(x, &MomentsOptions { center: options.center, weights }, team)?;
         let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
         let solved = solve_moments::<T>(&moments, rows, options, team)?;
-        return refined(x, weights, solved, team);
+        return refined(x, weights, solved, options, team);
     }
     let prepared = Prepared::new(x, weights, options, team)?;
     let rows = prepared.centered();
@@ -63,7 +65,31 @@ pub(super) fn solve<T: Lane>(
         Solver::Gram => dual_pca::gram_pairs(&rows, options, team)?,
         _ => growing(&rows, prepared.total, solver, options, team)?,
     };
-    Ok(prepared.solved(pairs, complete, solver))
+    let rest = if complete { None } else { measured_rest(&rows, &pairs, prepared.total, options, team)? };
+    Ok(Solved { rest, ..prepared.solved(pairs, complete, solver) })
+}
+
+/// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
+/// total, so that the difference has lost half of its digits); 0 where all of it is dead (by
+/// the rule of [`rank`]) or due to the residual of the pairs: directions tilted by tol sigma_1^2 / sigma_k^2 leave the square
+/// of that times sigma_k^2 behind, each.
+fn measured_rest<T: Lane>(
+    rows: &Centered<T>,
+    pairs: &Singular,
+    total: f64,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Option<f64>> {
+    let (p, k) = (rows.rows().min(rows.cols()) as f64, pairs.values.len() as f64);
+    let kept: f64 = pairs.values.iter().map(|sigma| sigma * sigma).sum();
+    let (Some(first), Some(last)) = (pairs.values.first(), pairs.values.last()) else { return Ok(None) };
+    if total - kept > T::EPSILON.sqrt() * total || *last == 0.0 {
+        return Ok(None);
+    }
+    let rest = remainder(rows, &pairs.vectors, team)?;
+    let tilted = k * (tolerance::<T>(options.tol) * first * first / last).powi(2);
+    let dead = (p - k) * (p * T::EPSILON * first).powi(2);
+    Ok(Some(if rest > tilted + dead { rest } else { 0.0 }))
 }
 
 /// Pairs, whether they are all, and the road that found them: another where the one asked for leads nowhere.
@@ -105,6 +131,7 @@ pub(super) fn solve_moments<T: Lane>(
     Ok(Solved {
         pairs,
         total,
+        rest: None,
         complete,
         exponent,
         mean,
@@ -145,6 +172,7 @@ pub(super) fn solve_covariance(
     Ok(Solved {
         pairs,
         total,
+        rest: None,
         complete: true,
         exponent: 0,
         mean,
@@ -200,7 +228,13 @@ fn singular_pairs(found: Eigen) -> Singular {
 
 /// Measures the small directions of the covariance road again on the data. Of fewer rows than columns, they hide among
 /// the d - n dead ones of the scatter, and all is computed without squaring.
-fn refined<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, mut solved: Solved, team: &Team) -> Result<Solved> {
+fn refined<T: Lane>(
+    x: MatrixView<T>,
+    weights: Option<&[f64]>,
+    mut solved: Solved,
+    options: &PcaOptions,
+    team: &Team,
+) -> Result<Solved> {
     let p = solved.rows.min(x.cols());
     solved.pairs = solved.pairs.truncated(p);
     let prepared = Prepared::known(x, weights, &solved);
@@ -210,6 +244,9 @@ fn refined<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, mut solved: Solve
     if p < x.cols() && first_small::<T>(&solved.pairs.values) < living {
         solved.pairs = singular(&rows, team)?;
         solved.complete = true;
+    }
+    if !solved.complete {
+        solved.rest = measured_rest(&rows, &solved.pairs, solved.total, options, team)?;
     }
     Ok(solved)
 }

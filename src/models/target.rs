@@ -116,6 +116,16 @@ impl Factor {
         }
     }
 
+    /// |HD|^2, the sum of the squares of all entries, in the unit of the columns squared.
+    pub(super) fn squared_norm(&self) -> f64 {
+        match self {
+            Self::Columns { columns, .. } => columns.norm_squared(),
+            Self::Classes(classes) => {
+                classes.sizes().iter().zip(self.shares(classes)).map(|(&size, share)| size as f64 * (1.0 - share)).sum()
+            }
+        }
+    }
+
     fn shares(&self, classes: &Classes) -> Vec<f64> {
         classes.sizes().iter().map(|&size| size as f64 / self.samples() as f64).collect()
     }

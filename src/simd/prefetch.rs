@@ -54,7 +54,9 @@ impl<'a, T: Element> Ahead<'a, T> {
                 self.rest = self.rows.row(self.row).unwrap_or_default();
                 self.row += 1;
             }
-            self.rest.first().map_or((), prefetch);
+            if let Some(place) = self.rest.first() {
+                prefetch(place);
+            }
             self.rest = self.rest.get(LINE / size_of::<T>()..).unwrap_or_default();
         }
     }
