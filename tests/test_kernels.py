@@ -194,7 +194,7 @@ REFUSED = {
     "a negative gamma": ({"gamma": -1}, ValueError, "gamma must be a number of at least 0, None, .*got -1"),
     "gamma nan": ({"gamma": np.nan}, ValueError, "gamma must be .* got nan"),
     "an unknown gamma": ({"gamma": "auto"}, ValueError, "gamma must be .* 'scale' or 'median', got 'auto'"),
-    "gamma True": ({"gamma": True}, TypeError, r"gamma must be .* got True \(bool\)"),
+    "gamma True": ({"gamma": True}, TypeError, "gamma must be .* got True$"),
     "the median of products": (
         {"kernel": "poly", "gamma": "median"},
         ValueError,

@@ -190,6 +190,65 @@ def test_other_refusals(call, error, parts):
         call()
 
 
+# --- integers that the core has no room for -----------------------------------------------------------------
+
+WHOLE = {
+    "n_oversamples": lambda v: PCA(n_oversamples=v).fit(X),
+    "iterated_power": lambda v: PCA(iterated_power=v).fit(X),
+    "n_components": lambda v: PCA(v).fit(X),
+    "ddof": lambda v: PCA(ddof=v).fit(X, sample_weight=np.full(12, 1e40)),
+    "n_samples": lambda v: PCA.from_covariance(np.eye(3), np.zeros(3), v),
+    "n_features": prinax.Moments,
+    "max_iter": lambda v: prinax.KernelPCA(max_iter=v).fit(X),
+    "batch_size": lambda v: prinax.IncrementalPCA(batch_size=v).fit(X),
+    "n_permutations": lambda v: prinax.hsic_test(X, X, n_permutations=v),
+    "k": lambda v: prinax.eigh(np.eye(3), v),
+    "n": prinax.set_num_threads,
+}
+
+
+@pytest.mark.parametrize(("name", "call"), WHOLE.items(), ids=WHOLE)
+def test_whole_numbers_beyond_a_machine_word_are_refused(name, call):
+    bits = 32 if name == "ddof" else 63
+    for value, found in ((2**bits, str(2**bits)), (10**30, "1" + 30 * "0"), (10**5000, "of 16610 bits")):
+        with pytest.raises(ValueError, match=rf"{name} must be an integer below 2\*\*{bits}, got .*{found}$"):
+            call(value)
+
+
+@pytest.mark.parametrize("call", [prinax.SPCA, prinax.KernelSPCA])
+def test_more_components_than_a_machine_word_counts(call):
+    with pytest.raises(ValueError, match=r"n_components must be an integer below 2\*\*63, got 1000"):
+        call(10**30).fit(X, X[:, 0])
+
+
+NUMBERS = {
+    "tol": lambda v: PCA(tol=v).fit(X),
+    "min_eigenvalue": lambda v: PCA().fit(X).n_components_for(min_eigenvalue=v),
+    "eps": lambda v: prinax.Whitener(eps=v).fit(X),
+    "alpha": lambda v: prinax.KernelPCA(alpha=v).fit(X),
+    "gamma": lambda v: prinax.kernel_matrix(X, gamma=v),
+    "target_gamma": lambda v: prinax.SPCA(target_kernel="rbf", target_gamma=v).fit(X, X[:, 0]),
+    "gamma_y": lambda v: prinax.hsic(X, X, gamma_y=v),
+    "degree": lambda v: prinax.kernel_matrix(X, degree=v),
+    "coef0": lambda v: prinax.kernel_matrix(X, coef0=v),
+    "factor": lambda v: prinax.Moments(3).forget(v),
+    "random_state": lambda v: PCA(random_state=v).fit(X),
+}
+
+
+@pytest.mark.parametrize(("name", "call"), NUMBERS.items(), ids=NUMBERS)
+def test_numbers_beyond_float64_are_refused(name, call):
+    for value, found in ((10**400, "an integer of 1329 bits"), (10**5000, "an integer of 16610 bits")):
+        with pytest.raises(ValueError, match=rf"^{name} must be .*, got {found}$"):
+            call(value)
+
+
+def test_integers_up_to_the_bound_pass():
+    assert _parameters.whole(0)("n", np.uint64(2**63 - 1)) == 2**63 - 1
+    assert _parameters.ddof("ddof", 2**32 - 1) == 2**32 - 1
+    assert _parameters.non_negative("tol", 10**300) == 1e300
+
+
 def test_a_class_is_checked_by_the_rules_at_hand():
     whole = _parameters.checked(PCA(), _parameters.PCA)
     refused = {"ddof": _parameters.whole(2)}

@@ -38,7 +38,7 @@ def covariance(X: Any, *, ddof: int = 1, center: bool = True, sample_weight: Any
            [4., 8.]])
     """
     A = _validation.matrix(X, "covariance")
-    ddof = _parameters.whole(0)("ddof", ddof)
+    ddof = _parameters.ddof("ddof", ddof)
     center = _parameters.flag("center", center)
     weights, n = _validation.sample_weights(sample_weight, len(A), "covariance")
     _validation.enough_samples(n, weights, ddof, "covariance")
@@ -163,7 +163,7 @@ class Moments:
         -------
         ndarray of shape (n_features, n_features)
         """
-        ddof = _parameters.whole(0)("ddof", ddof)
+        ddof = _parameters.ddof("ddof", ddof)
         _validation.enough_weight(self.weight, ddof, "moments")
         return self._state.covariance(ddof)
 

@@ -118,28 +118,26 @@ def _gamma(name: str, value: Any) -> float | str | None:
             return value
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     if not _parameters.is_real(value):
-        raise TypeError(f"{name} must be {wanted}, got {value!r:.60} ({type(value).__name__})")
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    return float(value)
+        raise TypeError(f"{name} must be {wanted}, got {_parameters.shown(value)}")
+    number = _parameters.as_float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{name} must be {wanted}, got {_parameters.shown(value)}")
+    return number
 
 
 def _positive(name: str, value: Any) -> float:
     number = _finite(name, value)
     if number <= 0:
-        raise ValueError(f"{name} must be a number above 0, got {value!r}")
+        raise ValueError(f"{name} must be a number above 0, got {_parameters.shown(value)}")
     return number
 
 
 def _finite(name: str, value: Any) -> float:
     if not _parameters.is_real(value):
-        raise TypeError(f"{name} must be a number, got {value!r:.60} ({type(value).__name__})")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
+        raise TypeError(f"{name} must be a number, got {_parameters.shown(value)}")
+    number = _parameters.as_float(value)
     if not abs(number) < float("inf"):
-        raise ValueError(f"{name} must be a finite number, got {value!r:.60}")
+        raise ValueError(f"{name} must be a finite number, got {_parameters.shown(value)}")
     return number
 
 

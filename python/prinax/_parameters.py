@@ -24,6 +24,14 @@ FIXED_SEED = 0
 # Seeds are drawn below this from a caller's generator.
 SEED_BOUND = 2**31 - 1
 
+# Bits of the integers that the core takes, one left for the sign; a ddof it takes as 32 bits without one.
+WORD_BITS = 63
+DDOF_BITS = 32
+
+# Longer integers are told by their length: a sentence has no room for their digits, and Python prints no more
+# than 4300.
+BITS_SHOWN = 128
+
 
 def checked(estimator: Estimator, rules: dict[str, Rule]) -> dict[str, Any]:
     """The estimator's parameters as the core wants them, each seen by its rule, the defaults once for all."""
@@ -63,15 +71,15 @@ def flag(name: str, value: Any) -> bool:
     """True or False, Python's or NumPy's."""
     if is_bool(value):
         return bool(value)
-    raise TypeError(f"{name} must be True or False, got {_shown(value)}")
+    raise TypeError(f"{name} must be True or False, got {shown(value)}")
 
 
 # The makers of rules are cached: a function that asks for one at every call gets the one it made.
 
 
 @cache
-def whole(low: int, *words: str) -> Rule:
-    """An integer from `low` on, of Python's or NumPy's types, or one of `words`, which becomes -1."""
+def whole(low: int, *words: str, bits: int = WORD_BITS) -> Rule:
+    """An integer from `low` to below 2**bits, Python's or NumPy's, or one of `words`, which becomes -1."""
     wanted = " or ".join([*map(repr, words), f"an integer of at least {low}"])
 
     def rule(name: str, value: Any) -> int:
@@ -80,10 +88,13 @@ def whole(low: int, *words: str) -> Rule:
                 return -1
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
         if not is_integer(value):
-            raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+            raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
         if value < low:
-            raise ValueError(f"{name} must be {wanted}, got {value}")
-        return int(value)
+            raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
+        number = int(value)
+        if number.bit_length() > bits:
+            raise ValueError(f"{name} must be an integer below 2**{bits}, got {shown(value)}")
+        return number
 
     return rule
 
@@ -91,18 +102,19 @@ def whole(low: int, *words: str) -> Rule:
 def non_negative(name: str, value: Any) -> float:
     """A finite number of at least 0."""
     if not is_real(value):
-        raise TypeError(f"{name} must be a number of at least 0, got {_shown(value)}")
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
-    return float(value)
+        raise TypeError(f"{name} must be a number of at least 0, got {shown(value)}")
+    number = as_float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
+    return number
 
 
 def share(name: str, value: Any) -> float:
     """A number above 0 and at most 1."""
     if not is_real(value):
-        raise TypeError(f"{name} must be a number above 0 and at most 1, got {_shown(value)}")
+        raise TypeError(f"{name} must be a number above 0 and at most 1, got {shown(value)}")
     if not 0 < value <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}")
+        raise ValueError(f"{name} must be above 0 and at most 1, got {shown(value)}")
     return _as_printed(value)
 
 
@@ -113,7 +125,7 @@ def one_of(*words: str, **aliases: str) -> Rule:
 
     def rule(name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+            raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
         if value not in words and value not in aliases:
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
         return aliases.get(value, str(value))
@@ -127,12 +139,13 @@ def components(name: str, value: Any) -> int | float | str | None:
     if value is None or (isinstance(value, str) and value == "mle"):
         return value
     if not isinstance(value, str) and not is_real(value):
-        raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+        raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
     if is_integer(value) and value >= 0:
-        return int(value)
+        count: int = whole(0)(name, value)
+        return count
     if is_real(value) and 0 < value < 1:
         return _as_printed(value)
-    raise ValueError(f"{name} must be {wanted}, got {_shown(value)}{_hint(name, value)}")
+    raise ValueError(f"{name} must be {wanted}, got {shown(value)}{_hint(name, value)}")
 
 
 def _hint(name: str, value: Any) -> str:
@@ -149,9 +162,9 @@ def random_state(name: str, value: Any) -> Any:
         return value
     wanted = "None, an integer from 0 to 2**64 - 1, a RandomState or a Generator"
     if not is_integer(value):
-        raise TypeError(f"{name} must be {wanted}, got {_shown(value)}")
+        raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
     if not 0 <= value < 2**64:
-        raise ValueError(f"{name} must be {wanted}, got {value}")
+        raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
     return int(value)
 
 
@@ -178,7 +191,7 @@ def some_components(name: str, value: Any) -> int | float | str | None:
     if isinstance(value, str) or (is_integer(value) and value < 1):
         raise ValueError(
             f"{name} must be an integer of at least 1, a share of the variance between 0 and 1 or None, got "
-            f"{value!r}"
+            f"{shown(value)}"
         )
     return components(name, value)
 
@@ -188,7 +201,7 @@ def keywords(name: str, value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict of arguments by name or None, got {_shown(value)}")
+        raise TypeError(f"{name} must be a dict of arguments by name or None, got {shown(value)}")
     return value
 
 
@@ -201,7 +214,7 @@ def jobs(name: str, value: Any) -> int | None:
     """A number of jobs as joblib has it; prinax's own threads do the work."""
     if value is None or is_integer(value):
         return None if value is None else int(value)
-    raise TypeError(f"{name} must be an integer or None, got {_shown(value)}")
+    raise TypeError(f"{name} must be an integer or None, got {shown(value)}")
 
 
 def batch_rows(name: str, value: Any) -> int | None:
@@ -213,7 +226,11 @@ def progress(name: str, value: Any) -> Any:
     """True, False, or what is called with (done, total)."""
     if callable(value) or is_bool(value):
         return value
-    raise TypeError(f"{name} must be True, False or a callable(done, total), got {_shown(value)}")
+    raise TypeError(f"{name} must be True, False or a callable(done, total), got {shown(value)}")
+
+
+# What a divisor is smaller by than the number of samples.
+ddof = whole(0, bits=DDOF_BITS)
 
 
 # --- PCA ----------------------------------------------------------------------------------------------------
@@ -232,7 +249,7 @@ PCA: dict[str, Rule] = {
     "random_state": random_state,
     "center": flag,
     "scale": flag,
-    "ddof": whole(0),
+    "ddof": ddof,
 }
 
 WHITENER: dict[str, Rule] = {
@@ -240,7 +257,7 @@ WHITENER: dict[str, Rule] = {
     "n_components": components,
     "eps": non_negative,
     "center": flag,
-    "ddof": whole(0),
+    "ddof": ddof,
 }
 
 INCREMENTAL_PCA: dict[str, Rule] = {
@@ -354,12 +371,23 @@ def is_number(value: Any) -> bool:
     return is_real(value) or is_bool(value)
 
 
+def as_float(value: Any) -> float:
+    """A real number as float64, infinity where it is beyond."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
 def _as_printed(value: Any) -> float:
     """A share as float64, read as it prints: np.float32(0.9) means 0.9, not 0.89999998."""
     return float(str(value)) if isinstance(value, np.floating) else float(value)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as a sentence has it: cut short, and with its type where the text leaves that open."""
+    if is_integer(value) and (bits := int(value).bit_length()) > BITS_SHOWN:
+        return f"an integer of {bits} bits"
     text = f"{value!r:.60}"
     return (
         text if isinstance(value, (int, float, str)) or value is None else f"{text} ({type(value).__name__})"
