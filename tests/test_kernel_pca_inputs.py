@@ -21,6 +21,10 @@ def minimum(x, y, power=1):
     return (np.minimum(x, y) ** power).sum()
 
 
+def bell(x, y, rate=0.5):
+    return np.exp(-rate * ((x - y) ** 2).sum())
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_a_callable_is_the_precomputed_matrix(dtype, rng):
     X, new = rng.random((15, 4)).astype(dtype), rng.random((40, 4)).astype(dtype)
@@ -131,12 +135,8 @@ def test_the_way_back_is_ridge_regression(kernel, offset, rng):
 
 def test_the_way_back_of_a_callable(rng):
     X = rng.standard_normal((12, 3))
-
-    def rbf(x, y):
-        return np.exp(-0.5 * ((x - y) ** 2).sum())
-
     named = KernelPCA(4, kernel="rbf", gamma=0.5, fit_inverse_transform=True, alpha=0.01).fit(X)
-    called = KernelPCA(4, kernel=rbf, fit_inverse_transform=True, alpha=0.01).fit(X)
+    called = KernelPCA(4, kernel=bell, fit_inverse_transform=True, alpha=0.01).fit(X)
     Z = named.transform(X)
     assert_allclose(called.inverse_transform(Z), named.inverse_transform(Z), atol=1e-9)
     assert np.abs(named.inverse_transform(Z) - X).max() < 0.5
@@ -249,6 +249,29 @@ def test_copies_transform_alike(kernel, rng):
         assert_array_equal(twin.transform(X), model.transform(X))
         if inverse:
             assert_array_equal(twin.inverse_transform(X[:, :3]), model.inverse_transform(X[:, :3]))
+
+
+OTHERS = {"gamma": 9.0, "degree": 5, "coef0": 7.0, "kernel_params": {"rate": 3}}
+
+
+@pytest.mark.parametrize("other", ["linear", "laplacian", "precomputed", np.dot])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed", bell])
+def test_parameters_set_after_fit_wait_for_the_next(kernel, other, rng):
+    X = kernel_matrix(rng.random((15, 4)))
+    given = {"rate": 2}
+    inverse, diagonal = kernel != "precomputed", np.ones(15) if kernel == "precomputed" else None
+    model = KernelPCA(3, kernel=kernel, kernel_params=given, fit_inverse_transform=inverse).fit(X)
+
+    def answers(model):
+        Z = model.transform(X)
+        return Z, model.squared_residuals(X, diagonal), model.inverse_transform(Z) if inverse else Z
+
+    right = answers(model)
+    given["rate"] = 4
+    model.set_params(kernel=other, **OTHERS)
+    for twin in (model, pickle.loads(pickle.dumps(model))):
+        for found, expected in zip(answers(twin), right, strict=True):
+            assert_array_equal(found, expected)
 
 
 def test_mixed_precision(rng):

@@ -174,6 +174,22 @@ def test_the_callers_data_are_not_needed_any_more(X, labels):
     assert_array_equal(twin.transform(rows), Z)
 
 
+def product(x, y):
+    return float(x @ y)
+
+
+@pytest.mark.parametrize("other", ["linear", "laplacian", "precomputed", product])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed", product])
+def test_parameters_set_after_fit_wait_for_the_next(X, labels, kernel, other):
+    X = prinax.kernel_matrix(X)
+    for center in (True, False):
+        model = KernelSPCA(kernel=kernel, center=center).fit(X, labels)
+        Z = model.transform(X)
+        model.set_params(kernel=other, gamma=9.0, degree=5, coef0=7.0, center=not center)
+        assert_array_equal(model.transform(X), Z)
+        assert_array_equal(pickle.loads(pickle.dumps(model)).transform(X), Z)
+
+
 @pytest.mark.parametrize(
     ("params", "y", "sentence"),
     [

@@ -231,7 +231,9 @@ default="linear"
         """Fits and returns the scores of X."""
         by = type(self).__name__
         p = _parameters.checked(self, _parameters.KERNEL_PCA)
-        kernel = _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=KERNELS)
+        kernel = _kernels.asked(
+            self.kernel, self.gamma, self.degree, self.coef0, p["kernel_params"], names=KERNELS
+        )
         if p["fit_inverse_transform"] and kernel.name == "precomputed":
             raise ValueError(
                 "Cannot fit_inverse_transform with a precomputed kernel: there are no rows to come back to"
@@ -241,7 +243,7 @@ default="linear"
         _parameters.components_fit_samples(p["n_components"], len(A))
         given = A
         if kernel.function is not None:
-            given = _kernels.matrix_of_callable(kernel.function, A, None, p["kernel_params"])
+            given = _kernels.matrix_of_callable(kernel.function, A)
         fit = _core.fit_kernel_pca(
             given,
             kernel.spec,
@@ -263,7 +265,7 @@ default="linear"
         if p["fit_inverse_transform"]:
             Z = scores
             if kernel.function is not None:
-                Z = _kernels.matrix_of_callable(kernel.function, scores, None, p["kernel_params"])
+                Z = _kernels.matrix_of_callable(kernel.function, scores)
             dual, mean = _core.learn_preimage(A, Z, kernel.settled(state["_rate"]), p["alpha"])
             state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
         self._set_fitted(state)
@@ -322,12 +324,11 @@ default="linear"
                 raise ValueError("diagonal, the values k(x, x), must be given for a precomputed kernel")
             diagonal = _validation.vector(diagonal, len(A), by, "diagonal")
         elif diagonal is not None:
-            raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self.kernel!r:.60}")
+            raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self._kernel.name!r}")
         if self._axes is not None:
             return _core.squared_residuals(A, (*self._axes, None))
         if self._kernel.function is not None:
-            params = self.kernel_params or {}
-            diagonal = _kernels.diagonal_of_callable(self._kernel.function, A, params)
+            diagonal = _kernels.diagonal_of_callable(self._kernel.function, A)
         return _core.kernel_squared_residuals(*self._new_rows(A), self._fitted_arrays(), diagonal)
 
     def inverse_transform(self, X: Any) -> Array:
@@ -375,8 +376,7 @@ default="linear"
         """The two sets of rows and the kernel; of a callable its values, and None."""
         x, training = _kernels.same_dtype(A, fitted)
         if self._kernel.function is not None:
-            params = self.kernel_params or {}
-            return _kernels.matrix_of_callable(self._kernel.function, x, training, params), None, None
+            return _kernels.matrix_of_callable(self._kernel.function, x, training), None, None
         return x, training, self._kernel.settled(self._rate)
 
     def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import ClassVar, Self
 
+    from ._kernels import Kernel
     from ._validation import Array
 
 # Kernels of the rows; "delta" compares labels, not rows of numbers.
@@ -94,6 +95,8 @@ class KernelSPCA(Transformer):
     rank_: int
     gamma_: float | None
     X_fit_: Array
+    _kernel: Kernel
+    _centered: bool
     _rate: tuple[float, int] | None
     _means: Array
     n_samples_: int
@@ -183,14 +186,14 @@ class KernelSPCA(Transformer):
         """Fits and returns X as the core reads it."""
         by = type(self).__name__
         p = _parameters.checked(self, _parameters.KERNEL_SPCA)
-        kernel = self._kernel()
+        kernel = _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=NAMES)
         asked = _targets.checked(self)
         names = _validation.column_names(X)
         A = _validation.square(X, by, "X") if kernel.name == "precomputed" else _validation.matrix(X, by)
         n, d = A.shape
         _validation.enough_rows(n, 2, by)
         target = _targets.read(y, asked, n, by)
-        K = A if kernel.function is None else _kernels.matrix_of_callable(kernel.function, A, None, {})
+        K = A if kernel.function is None else _kernels.matrix_of_callable(kernel.function, A)
         dual, values, hsic, means, rank, rate = _core.fit_kernel_spca(
             K, kernel.spec, target, p["n_components"]
         )
@@ -200,6 +203,8 @@ class KernelSPCA(Transformer):
             "hsic_": hsic,
             "rank_": rank,
             "gamma_": None if rate is None else _rate_as_number(rate),
+            "_kernel": kernel,
+            "_centered": p["center"],
             "_rate": rate,
             "_means": means,
             "n_samples_": n,
@@ -212,14 +217,10 @@ class KernelSPCA(Transformer):
         self._set_fitted(state)
         return A
 
-    def _kernel(self) -> _kernels.Kernel:
-        return _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=NAMES)
-
     def _scores(self, A: Array) -> Array:
-        kernel, by, n = self._kernel(), type(self).__name__, self.n_samples_
-        centered = _parameters.flag("center", self.center)
+        kernel, by, n = self._kernel, type(self).__name__, self.n_samples_
         means = _validation.vector(self._means, n, by, "_means")
-        if not centered:
+        if not self._centered:
             means = np.zeros(n)
         dual = _validation.matrix(self.dual_coef_, by, "dual_coef_", cols=0).T
         if kernel.name == "precomputed":
@@ -227,10 +228,10 @@ class KernelSPCA(Transformer):
         fitted = _validation.matrix(self.X_fit_, by, "X_fit_")
         A, fitted = _kernels.same_dtype(A, fitted)
         if kernel.function is not None:
-            K = _kernels.matrix_of_callable(kernel.function, A, fitted, {})
+            K = _kernels.matrix_of_callable(kernel.function, A, fitted)
             return _core.project(K, (means, dual, None), None)
-        spec = (kernel.name, self._rate or kernel.gamma, kernel.degree, kernel.coef0)
-        return _core.kernel_spca_scores(A, fitted, spec, centered, means, dual)
+        spec = kernel.settled(self._rate)
+        return _core.kernel_spca_scores(A, fitted, spec, self._centered, means, dual)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ class Kernel(NamedTuple):
     gamma: float | str | None
     degree: float
     coef0: float
+    # A callable with the arguments that it was given by name.
     function: Callable[..., Any] | None
 
     @property
@@ -43,6 +45,7 @@ def asked(
     gamma: Any = None,
     degree: Any = 3,
     coef0: Any = 1,
+    params: dict[str, Any] | None = None,
     *,
     names: tuple[str, ...] = NAMES,
     kernel_name: str = "kernel",
@@ -50,7 +53,7 @@ def asked(
 ) -> Kernel:
     """The kernel that these arguments describe; `names` are the words allowed beside a callable."""
     if callable(kernel):
-        name, function = "callable", kernel
+        name, function = "callable", partial(kernel, **params) if params else kernel
     elif isinstance(kernel, str):
         name, function = _parameters.one_of(*names)(kernel_name, kernel), None
     else:
@@ -73,14 +76,14 @@ def rows(kernel: Kernel, X: Any, by: str, what: str = "X", *, flat: bool = False
         return _validation.square(X, by, what)
     A = _validation.columns(X, by, what) if flat else _validation.matrix(X, by, what)
     if kernel.function is not None:
-        return matrix_of_callable(kernel.function, A, None, {}, what)
+        return matrix_of_callable(kernel.function, A, None, what)
     return A
 
 
 def matrix_of_callable(
-    function: Callable[..., Any], X: Array, Y: Array | None, params: dict[str, Any], what: str = "X"
+    function: Callable[..., Any], X: Array, Y: Array | None = None, what: str = "X"
 ) -> Array:
-    """``function(x, y, **params)`` for every row x of X and y of Y; of X alone, once for each pair."""
+    """``function(x, y)`` for every row x of X and y of Y; of X alone, once for each pair."""
     for A, name in ((X, what), (X if Y is None else Y, "Y")):
         if not np.isfinite(A).all():
             raise ValueError(f"Input {name} contains NaN or infinity; every value must be finite")
@@ -88,15 +91,15 @@ def matrix_of_callable(
     for i, x in enumerate(X):
         if Y is None:
             for j in range(i + 1):
-                K[i, j] = K[j, i] = _value(function(x, X[j], **params))
+                K[i, j] = K[j, i] = _value(function(x, X[j]))
         else:
-            K[i] = [_value(function(x, y, **params)) for y in Y]
+            K[i] = [_value(function(x, y)) for y in Y]
     return K
 
 
-def diagonal_of_callable(function: Callable[..., Any], X: Array, params: dict[str, Any]) -> Array:
-    """``function(x, x, **params)`` for every row x of X."""
-    return np.array([_value(function(x, x, **params)) for x in X])
+def diagonal_of_callable(function: Callable[..., Any], X: Array) -> Array:
+    """``function(x, x)`` for every row x of X."""
+    return np.array([_value(function(x, x)) for x in X])
 
 
 def _value(value: Any) -> float:
@@ -219,7 +222,7 @@ def kernel_matrix(
             raise ValueError(f"Y has {B.shape[1]} features, but X has {A.shape[1]}")
         A, B = same_dtype(A, B)
     if k.function is not None:
-        return matrix_of_callable(k.function, A, B, {})
+        return matrix_of_callable(k.function, A, B)
     return _core.kernel_matrix(A, B, k.spec)
 
 
