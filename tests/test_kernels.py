@@ -225,6 +225,46 @@ def test_wrong_arguments_are_refused_with_a_sentence(arguments, error, sentence)
         kernel_matrix(X, **arguments)
 
 
+OF_CALLABLES = {
+    "kernel of kernel_matrix": lambda k: kernel_matrix(X, X, k),
+    "kernel of KernelPCA": lambda k: prinax.KernelPCA(kernel=k).fit(X),
+    "kernel of KernelSPCA": lambda k: prinax.KernelSPCA(kernel=k).fit(X, X[:, 0]),
+    "kernel_x of hsic": lambda k: prinax.hsic(X, X, kernel_x=k),
+    "kernel_y of cka": lambda k: prinax.cka(X, X, kernel_y=k),
+    "target_kernel of SPCA": lambda k: prinax.SPCA(target_kernel=k).fit(X, X[:, 0]),
+    "target_kernel of KernelSPCA": lambda k: prinax.KernelSPCA(target_kernel=k).fit(X, X[:, 0]),
+}
+RETURNED = {
+    "nan": (np.nan, ValueError, "must return a finite number of float64 for two rows, but it returned nan"),
+    "infinity": (-np.inf, ValueError, "must return a finite number .* it returned -inf"),
+    "a large integer": (10**400, ValueError, "must return a finite number .* an integer of 1329 bits"),
+    "a string": ("k", TypeError, "must return a number for two rows, but it returned a str: 'k'"),
+}
+
+
+@pytest.mark.parametrize(("returned", "error", "sentence"), RETURNED.values(), ids=RETURNED)
+@pytest.mark.parametrize(("argument", "call"), OF_CALLABLES.items(), ids=OF_CALLABLES)
+def test_a_callable_is_blamed_for_what_it_returns(argument, call, returned, error, sentence):
+    with pytest.raises(error, match=f"^{argument.split()[0]} {sentence}"):
+        call(lambda x, y: returned)
+
+
+def test_a_callable_is_blamed_for_what_it_returns_later():
+    values = [1.0]
+    model = prinax.KernelPCA(1, kernel=lambda x, y: values[0] * (x @ y)).fit(X)
+    values[0] = np.nan
+    for method in (model.transform, model.squared_residuals):
+        with pytest.raises(ValueError, match=r"^kernel must return a finite number"):
+            method(X)
+
+
+def test_a_value_beyond_float32_is_the_callables_fault():
+    single = X.astype("f4")
+    assert kernel_matrix(single, kernel=lambda x, y: 1e38).max() == np.float32(1e38)
+    with pytest.raises(ValueError, match=r"^kernel must return a finite number of float32 .* 1e\+39"):
+        kernel_matrix(single, kernel=lambda x, y: 1e39)
+
+
 @pytest.mark.parametrize("kernel", [*KERNELS, lambda x, y: 1.0])
 def test_nan_is_refused(kernel):
     with pytest.raises(ValueError, match="Input X contains NaN"):

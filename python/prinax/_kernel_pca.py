@@ -243,7 +243,7 @@ default="linear"
         _parameters.components_fit_samples(p["n_components"], len(A))
         given = A
         if kernel.function is not None:
-            given = _kernels.matrix_of_callable(kernel.function, A)
+            given = _kernels.matrix_of_callable(kernel, A)
         fit = _core.fit_kernel_pca(
             given,
             kernel.spec,
@@ -265,7 +265,7 @@ default="linear"
         if p["fit_inverse_transform"]:
             Z = scores
             if kernel.function is not None:
-                Z = _kernels.matrix_of_callable(kernel.function, scores)
+                Z = _kernels.matrix_of_callable(kernel, scores)
             dual, mean = _core.learn_preimage(A, Z, kernel.settled(state["_rate"]), p["alpha"])
             state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
         self._set_fitted(state)
@@ -327,9 +327,10 @@ default="linear"
             raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self._kernel.name!r}")
         if self._axes is not None:
             return _core.squared_residuals(A, (*self._axes, None))
+        rows = self._new_rows(A)
         if self._kernel.function is not None:
-            diagonal = _kernels.diagonal_of_callable(self._kernel.function, A)
-        return _core.kernel_squared_residuals(*self._new_rows(A), self._fitted_arrays(), diagonal)
+            diagonal = _kernels.diagonal_of_callable(self._kernel, A)
+        return _core.kernel_squared_residuals(*rows, self._fitted_arrays(), diagonal)
 
     def inverse_transform(self, X: Any) -> Array:
         """Approximate pre-images: rows whose scores are near X, by ridge regression on the training rows.
@@ -376,7 +377,7 @@ default="linear"
         """The two sets of rows and the kernel; of a callable its values, and None."""
         x, training = _kernels.same_dtype(A, fitted)
         if self._kernel.function is not None:
-            return _kernels.matrix_of_callable(self._kernel.function, x, training), None, None
+            return _kernels.matrix_of_callable(self._kernel, x, training), None, None
         return x, training, self._kernel.settled(self._rate)
 
     def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:

@@ -193,7 +193,7 @@ class KernelSPCA(Transformer):
         n, d = A.shape
         _validation.enough_rows(n, 2, by)
         target = _targets.read(y, asked, n, by)
-        K = A if kernel.function is None else _kernels.matrix_of_callable(kernel.function, A)
+        K = A if kernel.function is None else _kernels.matrix_of_callable(kernel, A)
         dual, values, hsic, means, rank, rate = _core.fit_kernel_spca(
             K, kernel.spec, target, p["n_components"]
         )
@@ -228,7 +228,7 @@ class KernelSPCA(Transformer):
         fitted = _validation.matrix(self.X_fit_, by, "X_fit_")
         A, fitted = _kernels.same_dtype(A, fitted)
         if kernel.function is not None:
-            K = _kernels.matrix_of_callable(kernel.function, A, fitted)
+            K = _kernels.matrix_of_callable(kernel, A, fitted)
             return _core.project(K, (means, dual, None), None)
         spec = kernel.settled(self._rate)
         return _core.kernel_spca_scores(A, fitted, spec, self._centered, means, dual)

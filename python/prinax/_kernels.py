@@ -29,6 +29,8 @@ class Kernel(NamedTuple):
     coef0: float
     # A callable with the arguments that it was given by name.
     function: Callable[..., Any] | None
+    # The argument that it came as.
+    argument: str
 
     @property
     def spec(self) -> Any:
@@ -60,7 +62,12 @@ def asked(
         wanted = ", ".join(map(repr, names))
         raise TypeError(f"{kernel_name} must be one of {wanted}, or a callable, got {kernel!r:.60}")
     return Kernel(
-        name, _gamma(gamma_name, gamma), _positive("degree", degree), _finite("coef0", coef0), function
+        name,
+        _gamma(gamma_name, gamma),
+        _positive("degree", degree),
+        _finite("coef0", coef0),
+        function,
+        kernel_name,
     )
 
 
@@ -76,40 +83,54 @@ def rows(kernel: Kernel, X: Any, by: str, what: str = "X", *, flat: bool = False
         return _validation.square(X, by, what)
     A = _validation.columns(X, by, what) if flat else _validation.matrix(X, by, what)
     if kernel.function is not None:
-        return matrix_of_callable(kernel.function, A, None, what)
+        return matrix_of_callable(kernel, A, None, what)
     return A
 
 
-def matrix_of_callable(
-    function: Callable[..., Any], X: Array, Y: Array | None = None, what: str = "X"
-) -> Array:
-    """``function(x, y)`` for every row x of X and y of Y; of X alone, once for each pair."""
+def matrix_of_callable(kernel: Kernel, X: Array, Y: Array | None = None, what: str = "X") -> Array:
+    """Values of a callable kernel of every row x of X and y of Y; of X alone, once for each pair."""
     for A, name in ((X, what), (X if Y is None else Y, "Y")):
         if not np.isfinite(A).all():
             raise ValueError(f"Input {name} contains NaN or infinity; every value must be finite")
+    value = _valued(kernel, X.dtype)
     K = np.empty((len(X), len(X) if Y is None else len(Y)), X.dtype)
     for i, x in enumerate(X):
         if Y is None:
             for j in range(i + 1):
-                K[i, j] = K[j, i] = _value(function(x, X[j]))
+                K[i, j] = K[j, i] = value(x, X[j])
         else:
-            K[i] = [_value(function(x, y)) for y in Y]
+            K[i] = [value(x, y) for y in Y]
     return K
 
 
-def diagonal_of_callable(function: Callable[..., Any], X: Array) -> Array:
-    """``function(x, x)`` for every row x of X."""
-    return np.array([_value(function(x, x)) for x in X])
+def diagonal_of_callable(kernel: Kernel, X: Array) -> Array:
+    """Values of a callable kernel of every row of X with itself."""
+    value = _valued(kernel, X.dtype)
+    return np.array([value(x, x) for x in X])
 
 
-def _value(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            "kernel must return a number for two rows, but it returned a "
-            f"{type(value).__name__}: {value!r:.60}"
-        ) from None
+def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
+    """A callable kernel, every value of which is seen to be a finite number of this dtype."""
+    largest = float(np.finfo(dtype).max)
+
+    def value(x: Array, y: Array) -> float:
+        assert kernel.function is not None
+        returned = kernel.function(x, y)
+        try:
+            number = _parameters.as_float(returned)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{kernel.argument} must return a number for two rows, but it returned a "
+                f"{type(returned).__name__}: {returned!r:.60}"
+            ) from None
+        if not abs(number) <= largest:
+            raise ValueError(
+                f"{kernel.argument} must return a finite number of {dtype} for two rows, but it returned "
+                f"{_parameters.shown(returned)}"
+            )
+        return number
+
+    return value
 
 
 def _gamma(name: str, value: Any) -> float | str | None:
@@ -222,7 +243,7 @@ def kernel_matrix(
             raise ValueError(f"Y has {B.shape[1]} features, but X has {A.shape[1]}")
         A, B = same_dtype(A, B)
     if k.function is not None:
-        return matrix_of_callable(k.function, A, B)
+        return matrix_of_callable(k, A, B)
     return _core.kernel_matrix(A, B, k.spec)
 
 

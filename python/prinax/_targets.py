@@ -48,7 +48,7 @@ def read(y: Any, asked: _kernels.Kernel, n: int, by: str) -> tuple[Array, Any] |
     if len(A) != n:
         raise ValueError(f"y has {len(A)} samples, but X has {n}")
     if asked.function is not None:
-        A, name = _kernels.matrix_of_callable(asked.function, A, None, "y"), "precomputed"
+        A, name = _kernels.matrix_of_callable(asked, A, None, "y"), "precomputed"
     return A, ("rbf", asked.gamma, 3.0, 1.0) if name == "rbf" else name
 
 
