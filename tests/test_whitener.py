@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import Whitener
 from scipy.linalg import cholesky, sqrtm
 from scipy.stats import ortho_group
+from sklearn import decomposition
 from sklearn.datasets import make_low_rank_matrix
 
 METHODS = ["pca", "zca", "pca-cor", "zca-cor", "cholesky"]
@@ -94,6 +95,23 @@ def test_the_cholesky_form_is_triangular(X):
     W = Whitener("cholesky").fit(X).whitening_matrix_
     assert_array_equal(W, np.triu(W))
     assert (np.diag(W) > 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS[:-1])
+def test_the_way_back_of_some_directions(X, method):
+    model = Whitener(method, 2).fit(X)
+    W, D = model.whitening_matrix_, model.dewhitening_matrix_
+    units = X.std(axis=0, ddof=1) if method.endswith("cor") else np.ones(5)
+    assert_allclose(D, units[:, None] * np.linalg.pinv(W * units, rcond=1e-9), rtol=1e-9, atol=1e-10)
+    assert_allclose(W @ D @ W, W, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", METHODS[:-1])
+def test_mle_keeps_as_many_directions_as_minkas_evidence_picks(rng, method):
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 5)) + 0.1 * rng.standard_normal((200, 5))
+    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+    theirs = decomposition.PCA("mle").fit(standardised if method.endswith("cor") else X)
+    assert len(Whitener(method, "mle").fit(X).explained_variance_) == theirs.n_components_ < 4
 
 
 # --- what whitening means -----------------------------------------------------------------------------------

@@ -34,9 +34,10 @@ class Whitener(Affine):
     Parameters
     ----------
     method : {"zca", "pca", "zca-cor", "pca-cor", "cholesky"}, default="zca"
-    n_components : int, float in (0, 1) or None, default=None
+    n_components : int, float in (0, 1), "mle" or None, default=None
         How many principal directions are kept: that many, the fewest that reach that share of the variance,
-        or all. "pca" and "pca-cor" give that many scores, "zca" and "zca-cor" give nothing along the others;
+        as many as Minka's evidence picks (see `PCA`; for the "-cor" methods of standardised data), or all.
+        "pca" and "pca-cor" give that many scores, "zca" and "zca-cor" give nothing along the others;
         "cholesky" takes None only.
     eps : float, default=0.0
         Added to every eigenvalue, in squared units of X (for the "-cor" methods in units of a correlation):
@@ -52,7 +53,9 @@ class Whitener(Affine):
     whitening_matrix_ : ndarray of shape (n_components, n_features_in_)
         W; float32 for float32 data, else float64, like the next one.
     dewhitening_matrix_ : ndarray of shape (n_features_in_, n_components)
-        The pseudo-inverse of W: ``x = dewhitening_matrix_ @ y + mean_`` on the subspace that W keeps.
+        D, the way back: ``x = D @ y + mean_`` on the subspace that the scores keep. The pseudo-inverse of W;
+        for the "-cor" methods V^(1/2) times that of W V^(1/2), which undoes the whitening of standardised
+        data and is another matrix where directions are left out. W D W = W for all of them.
     mean_ : ndarray of shape (n_features_in_,)
         Column means, float64; 0 for ``center=False``.
     explained_variance_ : ndarray
