@@ -54,6 +54,35 @@ def test_set_output_refuses_what_it_does_not_know(pca, X):
     assert type(pca.transform(X)) is np.ndarray
 
 
+@pytest.mark.parametrize(
+    "names", [5, "abcde", b"abcde", {"a", "b"}, iter("abcde")], ids=lambda v: type(v).__name__
+)
+def test_input_features_are_a_list(names, pca, frame):
+    for model in (pca, PCA(n_components=2).fit(frame)):
+        with pytest.raises(TypeError, match=r"^input_features must be a list of 5 names, got ."):
+            model.get_feature_names_out(names)
+
+
+def test_input_features_are_of_one_dimension(pca, frame):
+    for model in (pca, PCA(n_components=2).fit(frame)):
+        for names, shape in (([list("abcde")], r"\(1, 5\)"), ([[name] for name in "abcde"], r"\(5, 1\)")):
+            with pytest.raises(
+                ValueError, match=f"^input_features must be 1-D of length 5, got shape {shape}"
+            ):
+                model.get_feature_names_out(names)
+
+
+@pytest.mark.parametrize("names", [["a", "b", None, "d", "e"], [1, 2, 3, 4, 5], list("abdce")], ids=repr)
+def test_input_features_are_compared_where_there_are_names(names, pca, frame):
+    assert len(pca.get_feature_names_out(names)) == 3  # as in scikit-learn only their number is looked at
+    named = PCA(n_components=2).fit(frame)
+    assert len(named.get_feature_names_out(frame.columns)) == 2
+    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_: got"):
+        named.get_feature_names_out(names)
+    with pytest.raises(ValueError, match=r"input_features should have length .* \(5\), got 4"):
+        pca.get_feature_names_out(names[1:])
+
+
 def test_names_are_checked_where_both_sides_have_them(frame):
     pca = PCA(n_components=2).fit(frame)
     with pytest.raises(ValueError, match="must be in the same order"):

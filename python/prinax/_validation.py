@@ -167,9 +167,13 @@ def same_names(found: Array | None, fitted: Array | None, by: str) -> None:
         raise ValueError(_names_differ(list(found), list(fitted)))
 
 
-def same_input_names(found: Any, fitted: Array | None, d: int) -> None:
+def same_input_names(names: Any, fitted: Array | None, d: int) -> None:
     """Refuses `input_features` that are not the model's."""
-    found = np.asarray(found, dtype=object)
+    found = np.asarray(names, dtype=object)
+    if found.ndim == 0:
+        raise TypeError(f"input_features must be a list of {d} names, got {names!r:.60}")
+    if found.ndim > 1:
+        raise ValueError(f"input_features must be 1-D of length {d}, got shape {found.shape}")
     if fitted is not None and not np.array_equal(found, fitted):
         raise ValueError(f"input_features is not equal to feature_names_in_: got {list(found)!r:.200}")
     if len(found) != d:
