@@ -50,10 +50,9 @@ class Affine(Transformer):
         NotFittedError
             `fit` has not been called.
         """
-        fitted = self._attributes
         # The plain case in one crossing, checks included; anything else comes back as None to be looked at.
-        Z = None if "feature_names_in_" in fitted else _core.project_fast(X, fitted, self._map_names)
-        return self._wrap(self._scores(self._read(X)) if Z is None else Z, X)
+        Z = _core.transform_fast(X, self._attributes, self._map_names)
+        return self._wrap(self._scores(self._read(X)), X) if Z is None else Z
 
     def freeze(self) -> FrozenTransform:
         """The fitted map on its own: immutable, made for services, saved without pickle.

@@ -66,6 +66,7 @@ __all__ = [
     "set_num_threads",
     "simd_level",
     "squared_residuals",
+    "transform_fast",
 ]
 __version__: str
 
@@ -231,6 +232,12 @@ def pca_from_covariance(
 # exactly an ndarray, float32 or float64 as the matrix, C-ordered, aligned, n >= 1, of d columns, and the
 # other arrays are as a fit made them. Same bits as `project`.
 def project_fast(
+    x: object, fitted: dict[str, object], names: tuple[str, str, str | None]
+) -> _Array | None: ...
+
+# `project_fast`, or None also where the model keeps names of columns, `set_output` has chosen a container, or
+# scikit-learn, where it is loaded, is set to another container than "default".
+def transform_fast(
     x: object, fitted: dict[str, object], names: tuple[str, str, str | None]
 ) -> _Array | None: ...
 

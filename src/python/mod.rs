@@ -14,6 +14,7 @@ mod kernel;
 mod kernel_pca;
 mod linalg;
 mod pca;
+mod plain;
 mod projection;
 mod spca;
 mod whitening;
@@ -43,9 +44,9 @@ mod _core {
     #[pymodule_export]
     use super::pca::{components_for, fit_pca, pca_from_covariance, pca_from_moments};
     #[pymodule_export]
-    use super::projection::{
-        back_project, project, project_fast, reconstruct, reconstruction_error, residuals, squared_residuals,
-    };
+    use super::plain::{project_fast, transform_fast};
+    #[pymodule_export]
+    use super::projection::{back_project, project, reconstruct, reconstruction_error, residuals, squared_residuals};
     #[pymodule_export]
     use super::spca::{fit_kernel_spca, fit_spca, kernel_spca_scores};
     #[pymodule_export]
