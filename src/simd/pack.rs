@@ -5,9 +5,10 @@ use super::panel::{Panel, Shift, Weights};
 use super::tiling::line;
 use crate::matrix::MatrixView;
 use pulp::{Simd, WithSimd};
+use std::array::from_fn;
 
 /// Rows packed together, so that units and sums are loaded once for all of them.
-const GROUP: usize = 4;
+const GROUP: usize = 8;
 
 /// Packs contiguous rows, at most as many as the panel has room for.
 pub(super) struct Pack<'a, 'b, T> {
@@ -37,52 +38,43 @@ impl<T: Lane> Pack<'_, '_, T> {
     #[inline(always)]
     fn rows<S: Simd, const LINE: usize, const WEIGHTED: bool>(self, simd: S) {
         let Self { x, shift, weights, panel } = self;
-        let rows = x.rows();
-        panel.rows = rows;
+        panel.rows = x.rows();
         panel.sums.fill(T::zeroed());
-        let mut strips = Strips::<T, S, LINE> {
+        let mut strips = Strips::<T, S, LINE, WEIGHTED> {
             unit: T::vectors::<S>(&shift.unit).0.as_chunks().0,
             offset: T::vectors::<S>(&shift.offset).0.as_chunks().0,
             sums: T::vectors_mut::<S>(&mut panel.sums).0.as_chunks_mut().0,
             lines: T::vectors_mut::<S>(&mut panel.buffer).0.as_chunks_mut().0,
             capacity: panel.capacity,
         };
-        let grouped = rows / GROUP * GROUP;
-        for first in (0..grouped).step_by(GROUP) {
-            let (rows, by) = gather::<T, GROUP, WEIGHTED>(x, first, shift, weights);
-            strips.group::<GROUP, WEIGHTED>(simd, first, rows, by);
-        }
-        for first in grouped..rows {
-            let (rows, by) = gather::<T, 1, WEIGHTED>(x, first, shift, weights);
-            strips.group::<1, WEIGHTED>(simd, first, rows, by);
+        for first in (0..x.rows()).step_by(GROUP) {
+            let mut group = [Row { values: &[], by: [T::zeroed(); 2] }; GROUP];
+            let group = &mut group[..GROUP.min(x.rows() - first)];
+            for (i, row) in (first..).zip(&mut *group) {
+                if let Some(values) = x.row(i) {
+                    row.values = values;
+                }
+                if let (true, Some(Weights { weights, roots })) = (WEIGHTED, weights) {
+                    row.by = [weights[i], roots[i]];
+                    if row.by[0] == T::zeroed() {
+                        row.values = &shift.center; // an absent row lies at the center, where it adds nothing
+                    }
+                }
+            }
+            strips.group(simd, first, group);
         }
     }
 }
 
-/// `N` rows from `first`, and the weight and its root of each.
-#[inline(always)]
-fn gather<'a, T: Lane, const N: usize, const WEIGHTED: bool>(
-    x: MatrixView<'a, T>,
-    first: usize,
-    shift: &'a Shift<T>,
-    weights: Option<Weights<T>>,
-) -> ([&'a [T]; N], [[T; 2]; N]) {
-    let mut rows: [&[T]; N] = [&[]; N];
-    let mut by = [[T::of(1.0); 2]; N];
-    for r in 0..N {
-        rows[r] = x.row(first + r).unwrap_or_default();
-        if let (true, Some(Weights { weights, roots })) = (WEIGHTED, weights) {
-            by[r] = [weights[first + r], roots[first + r]];
-            if by[r][0] == T::zeroed() {
-                rows[r] = &shift.center; // an absent row lies at the center, where it adds nothing
-            }
-        }
-    }
-    (rows, by)
+/// A row; its weight and the root of that, where there are weights.
+#[derive(Clone, Copy)]
+struct Row<'a, T> {
+    values: &'a [T],
+    by: [T; 2],
 }
 
 /// A panel seen as vectors: one line is one row of one strip.
-struct Strips<'a, T: Lane, S: Simd, const LINE: usize> {
+struct Strips<'a, T: Lane, S: Simd, const LINE: usize, const WEIGHTED: bool> {
     unit: &'a [[T::V<S>; LINE]],
     offset: &'a [[T::V<S>; LINE]],
     sums: &'a mut [[T::V<S>; LINE]],
@@ -90,72 +82,59 @@ struct Strips<'a, T: Lane, S: Simd, const LINE: usize> {
     capacity: usize,
 }
 
-impl<T: Lane, S: Simd, const LINE: usize> Strips<'_, T, S, LINE> {
-    /// Packs `N` rows from `first`.
+impl<T: Lane, S: Simd, const LINE: usize, const WEIGHTED: bool> Strips<'_, T, S, LINE, WEIGHTED> {
+    /// Packs `rows`, the first of which is row `first` of the panel, strip by strip.
     #[inline(always)]
-    fn group<const N: usize, const WEIGHTED: bool>(&mut self, simd: S, first: usize, rows: [&[T]; N], by: [[T; 2]; N]) {
-        let mut full: [&[[T::V<S>; LINE]]; N] = [&[]; N];
-        let mut rest: [&[T::V<S>]; N] = [&[]; N];
-        let mut tail: [&[T]; N] = [&[]; N];
-        for r in 0..N {
-            let vectors;
-            (vectors, tail[r]) = T::vectors::<S>(rows[r]);
-            (full[r], rest[r]) = vectors.as_chunks::<LINE>();
-        }
-        let whole = full[0].len();
+    fn group(&mut self, simd: S, first: usize, rows: &[Row<T>]) {
+        let (lanes, cols) = (T::lanes::<S>(), rows.first().map_or(0, |row| row.values.len()));
+        let full = cols / lanes;
+        let whole = full / LINE;
         for s in 0..whole {
-            let mut x: [&[T::V<S>]; N] = [&[]; N];
-            for r in 0..N {
-                x[r] = &full[r][s];
-            }
-            self.vectors::<N, WEIGHTED>(simd, (s, first), (0, LINE), x, by);
+            self.vectors(simd, (s, first), 0, rows, |row| load::<T, S, LINE>(&row[s * LINE * lanes..]));
         }
-        let count = rest[0].len();
-        if count > 0 {
-            self.vectors::<N, WEIGHTED>(simd, (whole, first), (0, count), rest, by);
+        for at in whole * LINE..full {
+            self.vectors(simd, (whole, first), at % LINE, rows, |row| load::<T, S, 1>(&row[at * lanes..]));
         }
-        if !tail[0].is_empty() {
-            let mut padded = [[T::splat(simd, T::zeroed())]; N];
-            for r in 0..N {
-                padded[r] = [T::partial(simd, tail[r])];
-            }
-            let mut x: [&[T::V<S>]; N] = [&[]; N];
-            for r in 0..N {
-                x[r] = &padded[r];
-            }
-            self.vectors::<N, WEIGHTED>(simd, (whole, first), (count, count + 1), x, by);
+        if full * lanes < cols {
+            let rest = |row: &[T]| [T::partial(simd, &row[full * lanes..])];
+            self.vectors(simd, (whole, first), full % LINE, rows, rest);
         }
     }
 
-    /// Packs `x` as vectors `from .. to` of strip `s` of `N` rows from `first`.
+    /// Packs `W` vectors of each row, as `values` finds them, as those of strip `s` from vector `from` on.
     #[inline(always)]
-    fn vectors<const N: usize, const WEIGHTED: bool>(
+    fn vectors<const W: usize>(
         &mut self,
         simd: S,
         (s, first): (usize, usize),
-        (from, to): (usize, usize),
-        mut x: [&[T::V<S>]; N],
-        by: [[T; 2]; N],
+        from: usize,
+        rows: &[Row<T>],
+        values: impl Fn(&[T]) -> [T::V<S>; W],
     ) {
-        for r in 0..N {
-            x[r] = &x[r][..to - from];
-        }
-        let (unit, offset) = (&self.unit[s][from..to], &self.offset[s][from..to]);
-        let sums = &mut self.sums[s][from..to];
-        let Some(lines) = self.lines[s * self.capacity + first..].first_chunk_mut::<N>() else { return };
-        for v in 0..to - from {
-            let mut sum = sums[v];
-            for r in 0..N {
-                let value = T::fma(simd, x[r][v], unit[v], offset[v]);
+        // Copies, which stay in registers.
+        let copy = |line: &[T::V<S>; LINE]| from_fn::<_, W, _>(|v| line[from + v]);
+        let (unit, offset, mut sums) = (copy(&self.unit[s]), copy(&self.offset[s]), copy(&self.sums[s]));
+        let lines = &mut self.lines[s * self.capacity + first..][..rows.len()];
+        for (row, line) in rows.iter().zip(lines) {
+            let (x, line) = (values(row.values), &mut line[from..][..W]);
+            for v in 0..W {
+                let value = T::fma(simd, x[v], unit[v], offset[v]);
                 if WEIGHTED {
-                    sum = T::fma(simd, value, T::splat(simd, by[r][0]), sum);
-                    lines[r][from + v] = T::vmul(simd, value, T::splat(simd, by[r][1]));
+                    sums[v] = T::fma(simd, value, T::splat(simd, row.by[0]), sums[v]);
+                    line[v] = T::vmul(simd, value, T::splat(simd, row.by[1]));
                 } else {
-                    sum = T::vadd(simd, sum, value);
-                    lines[r][from + v] = value;
+                    sums[v] = T::vadd(simd, sums[v], value);
+                    line[v] = value;
                 }
             }
-            sums[v] = sum;
         }
+        self.sums[s][from..][..W].copy_from_slice(&sums);
     }
+}
+
+/// The first `W` vectors of `x`.
+#[inline(always)]
+fn load<T: Lane, S: Simd, const W: usize>(x: &[T]) -> [T::V<S>; W] {
+    let vectors = T::vectors::<S>(&x[..W * T::lanes::<S>()]).0;
+    from_fn(|v| vectors[v])
 }

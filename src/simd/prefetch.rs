@@ -20,7 +20,7 @@ pub fn prefetch<T>(place: &T) {
 /// [`prefetch`] for every cache line of `values`.
 #[inline(always)]
 pub fn prefetch_all<T>(values: &[T]) {
-    values.iter().step_by((LINE / size_of::<T>()).max(1)).for_each(prefetch);
+    values.iter().step_by(per_line::<T>()).for_each(prefetch);
 }
 
 /// The rows that are read next, sent for a few cache lines at a time while something else is computed: then they are near
@@ -39,14 +39,17 @@ impl<'a, T: Element> Ahead<'a, T> {
     /// All of `rows` in so many calls of [`send`](Self::send).
     pub(super) fn new(rows: MatrixView<'a, T>, calls: usize) -> Self {
         let rows = if rows.has_contiguous_rows() { rows } else { rows.transpose() };
-        let lines = size_of_val(rows.row(0).unwrap_or_default()).div_ceil(LINE) * rows.rows();
+        // Rows without a gap between them are one.
+        let rows = rows.as_slice().and_then(|all| MatrixView::new(all, 1, all.len()).ok()).unwrap_or(rows);
+        let lines = rows.row(0).unwrap_or_default().len().div_ceil(per_line::<T>()) * rows.rows();
         Self { rows, row: 0, rest: &[], share: lines.div_ceil(calls.max(1)) }
     }
 
     /// Sends for the next share.
     #[inline(always)]
     pub(super) fn send(&mut self) {
-        for _ in 0..self.share {
+        let mut lines = self.share;
+        while lines > 0 {
             if self.rest.is_empty() {
                 if self.row == self.rows.rows() {
                     return;
@@ -54,12 +57,17 @@ impl<'a, T: Element> Ahead<'a, T> {
                 self.rest = self.rows.row(self.row).unwrap_or_default();
                 self.row += 1;
             }
-            if let Some(place) = self.rest.first() {
-                prefetch(place);
-            }
-            self.rest = self.rest.get(LINE / size_of::<T>()..).unwrap_or_default();
+            let now;
+            (now, self.rest) = self.rest.split_at(self.rest.len().min(lines * per_line::<T>()));
+            prefetch_all(now);
+            lines -= now.len().div_ceil(per_line::<T>());
         }
     }
+}
+
+/// Elements of a cache line.
+const fn per_line<T>() -> usize {
+    LINE / size_of::<T>()
 }
 
 #[cfg(test)]
