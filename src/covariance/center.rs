@@ -2,12 +2,16 @@
 
 use crate::error::Result;
 use crate::matrix::MatrixView;
+use crate::power::{exponent, power, scale};
 use crate::simd::Lane;
 use crate::threads::Team;
 use std::ops::Range;
 
 /// Rows of a piece of work for one thread.
 const PIECE_ROWS: usize = 1024;
+
+/// Binary exponents below the largest number at which differences are summed: room for 2^62 of them.
+const ROOM: i32 = 64;
 
 /// Writes `x_ij - mean_j(x_ij)` to `out` (n x d, row-major). The mean is taken in `f64` about the row's first value, so
 /// an offset costs no digits.
@@ -29,16 +33,32 @@ pub fn center_rows<T: Lane>(x: MatrixView<T>, out: &mut [T], team: &Team) -> Res
 }
 
 fn center<T: Lane>(row: &mut [T]) {
-    let base: f64 = row.first().map_or(0.0, |&x| x.into());
-    let offset = row.iter().map(|&x| x.into() - base).sum::<f64>() / row.len() as f64;
+    let largest = row.iter().fold(0.0, |most: f64, &x| most.max(x.into().abs()));
+    let level = if largest > 0.0 && exponent(largest) > f64::MAX_EXP - ROOM { ROOM } else { 0 };
+    let value = |x: T| x.into() * power(-level);
+    let base = row.first().map_or(0.0, |&x| value(x));
+    let offset = row.iter().map(|&x| value(x) - base).sum::<f64>() / row.len() as f64;
     for x in row {
-        *x = T::of((*x).into() - base - offset);
+        *x = T::of(scale(value(*x) - base - offset, level));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_numbers_have_a_mean() {
+        // Mean 0.7 M, M = 2^1023; differences of 1.9 M are beyond the largest number, the mean's distance is not.
+        let most = 2f64.powi(1023);
+        let mut row = [1.5 * most, 1.5 * most, -0.75 * most, 0.75 * most];
+        center(&mut row);
+        assert_eq!(row, [0.75 * most, 0.75 * most, -1.5 * most, 0.0]);
+        for mut equal in [[f32::MAX; 20], [0.0; 20]] {
+            center(&mut equal);
+            assert_eq!(equal, [0.0; 20]);
+        }
+    }
 
     #[test]
     fn rows_sum_to_zero_far_from_it() {

@@ -119,7 +119,10 @@ impl Columns {
         for j in 0..d {
             let offset = sums[j] / rows;
             if center {
-                squares[j] = (squares[j] - sums[j] * offset).max(0.0);
+                squares[j] -= sums[j] * offset;
+                if squares[j] < 0.0 {
+                    squares[j] = 0.0; // by rounding alone; what has left the range of numbers stays seen
+                }
                 (mean[j], mean_rest[j]) = two_sum(pilot.shift.center()[j].into(), scale(offset, pilot.exponents[j]));
             }
         }

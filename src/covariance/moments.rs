@@ -316,7 +316,7 @@ impl Moments {
 }
 
 /// A positive number as (m, level): m 4^level, m near 1.
-fn near_one(x: f64) -> (f64, i32) {
-    let level = if x.is_normal() { exponent(x).div_euclid(2) } else { 0 };
+pub(crate) fn near_one(x: f64) -> (f64, i32) {
+    let level = if x > 0.0 && x.is_finite() { exponent(x).div_euclid(2) } else { 0 };
     (scale(x, -2 * level), level)
 }

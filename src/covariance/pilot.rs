@@ -1,5 +1,6 @@
 //! The pilot of a chunk of rows: a point near its mean and a unit for each column, from a few of its rows.
 
+use super::weights::heaviest;
 use crate::matrix::{Element, MatrixView};
 use crate::power::{exponent, power};
 use crate::simd::panel::{Shift, Weights};
@@ -44,10 +45,10 @@ impl<T: Lane> Pilot<T> {
         shape: Shape,
     ) -> Self {
         let weights = weights.map(|w| w.weights);
-        let first = weights.and_then(|w| w.iter().position(|&w| w != T::zeroed())).unwrap_or(0);
+        let start = weights.map_or(0, heaviest);
         let mut base = vec![T::zeroed(); x.cols()];
         if centered {
-            x.copy_rows(first..first + 1, &mut base);
+            x.copy_rows(start..start + 1, &mut base);
         }
         let mut spread = Spread::new(base);
         let looked_at = if sample == Sample::All || weights.is_some() { x.rows() } else { size(x.rows()) };

@@ -81,6 +81,14 @@ impl<'a, T: Lane> RowWeights<'a, T> {
     }
 }
 
+/// The first row of the largest weight: distances are taken from it, for one that hardly counts may lie so far away that
+/// the others are lost beside it.
+#[must_use]
+pub fn heaviest<T: Element>(weights: &[T]) -> usize {
+    let largest = weights.iter().fold(T::of(0.0), |most, &w| if w > most { w } else { most });
+    weights.iter().position(|&w| w == largest).unwrap_or(0)
+}
+
 /// Sum of weights in their element type.
 pub(super) fn total<T: Element>(weights: &[T]) -> f64 {
     weights.iter().map(|&w| w.into()).sum()

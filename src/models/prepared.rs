@@ -3,7 +3,7 @@
 use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::roads::Solved;
-use crate::covariance::{Columns, check_weights};
+use crate::covariance::{Columns, check_weights, heaviest};
 use crate::error::{Error, Result};
 use crate::linalg::Singular;
 use crate::matrix::MatrixView;
@@ -165,11 +165,11 @@ fn inverses(scale: &[f64]) -> Vec<f64> {
     scale.iter().map(|&s| if s > 0.0 { 1.0 / s } else { 0.0 }).collect()
 }
 
-/// sum w x / sum w, by distances from the first row so that an offset costs nothing.
+/// sum w x / sum w, by distances from the heaviest row so that an offset costs nothing.
 fn weighted_mean<T: Lane>(x: MatrixView<T>, weights: &[f64], total: f64) -> Vec<f64> {
-    let first = weights.iter().position(|&w| w > 0.0).unwrap_or(0);
+    let start = heaviest(weights);
     let column = |j: usize| {
-        let base = x.at(first, j);
+        let base = x.at(start, j);
         let offset: f64 =
             weights.iter().enumerate().filter(|(_, w)| **w > 0.0).map(|(i, w)| w / total * (x.at(i, j) - base)).sum();
         base + offset

@@ -23,9 +23,10 @@ impl Moments {
             return;
         }
         let weight = self.weight + other.weight;
-        let share = other.weight / weight;
+        let (kept, share) = (self.weight / weight, other.weight / weight);
         let cross = self.weight * share;
-        let steps: Vec<Step> = (0..self.dim).map(|j| self.step(other, j, cross)).collect();
+        let steps: Vec<Step> =
+            (0..self.dim).map(|j| self.step(j, other.exponents[j], self.delta(other, j), cross)).collect();
         for i in 0..self.dim {
             let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
             let Step { ours, theirs, delta } = steps[i];
@@ -34,21 +35,39 @@ impl Moments {
             }
         }
         for j in 0..self.dim {
-            self.move_mean(other, j, share);
+            self.move_mean(other, j, (kept, share));
         }
         (self.count, self.weight) = (self.count + other.count, weight);
         self.epsilon = self.epsilon.max(other.epsilon);
     }
 
+    /// The moments about 0 instead of the mean: `sum w x x' = S + w mu mu'`.
+    #[must_use]
+    pub fn about_zero(&self) -> Self {
+        let mut out = self.clone();
+        let mean = |j: usize| (self.mean_high[j] + self.mean_low[j], 0);
+        let steps: Vec<Step> = (0..self.dim).map(|j| out.step(j, self.exponents[j], mean(j), self.weight)).collect();
+        for i in 0..self.dim {
+            let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
+            let Step { ours, delta, .. } = steps[i];
+            for (s, step) in out.scatter[row].iter_mut().zip(&steps[i..]) {
+                *s = *s * (ours * step.ours) + self.weight * delta * step.delta;
+            }
+        }
+        out.mean_high.fill(0.0);
+        out.mean_low.fill(0.0);
+        out
+    }
+
     /// The common unit of column `j`, stored, and what the merge needs in it: large enough for cross delta^2 too.
-    fn step(&mut self, other: &Self, j: usize, cross: f64) -> Step {
-        let (before, (delta, half)) = (self.exponents[j], self.delta(other, j));
-        let mut unit = before.max(other.exponents[j]);
+    fn step(&mut self, j: usize, theirs: i32, (delta, half): (f64, i32), cross: f64) -> Step {
+        let before = self.exponents[j];
+        let mut unit = before.max(theirs);
         if delta != 0.0 {
             unit = unit.max(exponent(delta) + half + exponent(cross).div_euclid(2));
         }
         self.exponents[j] = unit;
-        Step { ours: power(before - unit), theirs: power(other.exponents[j] - unit), delta: scale(delta, half - unit) }
+        Step { ours: power(before - unit), theirs: power(theirs - unit), delta: scale(delta, half - unit) }
     }
 
     /// mu_b - mu_a as (value, exponent): true = value 2^exponent, for the difference may exceed the largest number.
@@ -57,12 +76,14 @@ impl Moments {
         if delta.is_finite() { (delta, 0) } else { (0.5 * other.mean_high[j] - 0.5 * self.mean_high[j], 1) }
     }
 
-    /// mu += share (mu_b - mu), in two parts.
-    fn move_mean(&mut self, other: &Self, j: usize, share: f64) {
+    /// mu = kept mu + share mu_b in two parts, as a step from the mean of the heavier: that of rows which hardly count may
+    /// lie so far away that a step from there would lose the other.
+    fn move_mean(&mut self, other: &Self, j: usize, (kept, share): (f64, f64)) {
         let (delta, half) = self.delta(other, j);
-        let (high, low) = (self.mean_high[j], self.mean_low[j]);
+        let (from, step) = if kept >= share { (&*self, share * delta) } else { (other, -kept * delta) };
+        let (high, low) = (from.mean_high[j], from.mean_low[j]);
         (self.mean_high[j], self.mean_low[j]) =
-            if half == 0 { two_sum(high, low + share * delta) } else { (2.0 * (0.5 * high + share * delta), 0.0) };
+            if half == 0 { two_sum(high, low + step) } else { (2.0 * (0.5 * high + step), 0.0) };
     }
 }
 
