@@ -4,7 +4,7 @@ import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import Moments, center_rows, covariance, gram
+from prinax import PCA, Moments, center_rows, covariance, gram
 
 EPS = {"f4": 2.0**-23, "f8": 2.0**-52}
 SHAPES = [(2, 1), (2, 3), (3, 2), (17, 5), (100, 33), (700, 7), (40, 130), (1025, 24), (30, 260)]
@@ -48,6 +48,38 @@ def test_weighted_covariance_is_the_oracle_s(dtype):
     w = np.random.default_rng(1).random(90)
     w[:5] = 0
     assert_covariance(covariance(X, sample_weight=w), X, weights=w)
+
+
+@pytest.mark.parametrize(("far", "weight"), [(1e12, 1e-40), (1e20, 1e-60), (1e40, 1e-300), (1e100, 1e-300)])
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_far_row_that_hardly_counts_does_not_spoil_the_others(far, weight, place):
+    rows, weights = [[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]], [1.0, 3.0, 0.7]
+    X = np.insert(np.array(rows), place, [far, -far], axis=0)
+    w = np.insert(np.array(weights), place, weight)  # far**2 * weight <= 1e-16
+    wanted = np.cov(np.transpose(rows), aweights=weights, ddof=0) * (4.7 / 3.7)
+    mean = np.average(rows, axis=0, weights=weights)
+    single = Moments(2)
+    for row, share in zip(X, w, strict=True):
+        single.update(row[None], sample_weight=[share])
+    assert_allclose(covariance(X, sample_weight=w), wanted, rtol=1e-12)
+    assert_allclose(single.covariance(), wanted, rtol=1e-12)
+    assert_allclose(single.mean, mean, rtol=1e-14)
+    for solver in ("auto", "covariance_eigh", "full", "gram"):
+        model = PCA(svd_solver=solver).fit(X, sample_weight=w)
+        assert_allclose(model.mean_, mean, rtol=1e-14)
+        assert_allclose(model.explained_variance_, np.linalg.eigvalsh(wanted)[::-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-305, 1e-310, 1e-320, 1e300])
+def test_a_common_factor_of_the_weights_cancels(unit, rng):
+    X = rng.standard_normal((10, 2))
+    wanted = np.cov(X.T, ddof=0)
+    w = np.full(10, unit)
+    assert_allclose(covariance(X, ddof=0, sample_weight=w), wanted, rtol=1e-13)
+    for solver in ("covariance_eigh", "full"):
+        model = PCA(ddof=0, svd_solver=solver).fit(X, sample_weight=w)
+        assert_allclose(model.explained_variance_, np.linalg.eigvalsh(wanted)[::-1], rtol=1e-13)
+        assert_allclose(model.total_variance_, wanted.trace(), rtol=1e-13)
 
 
 def test_integer_weights_equal_repeated_rows():
@@ -112,7 +144,8 @@ def test_center_rows_subtracts_each_row_s_own_mean(shape, dtype):
 
 
 def test_center_rows_of_constant_rows_is_zero():
-    assert_array_equal(center_rows(np.full((3, 7), 0.1)), np.zeros((3, 7)))
+    for value in (0.1, 0.0, 1.7e308):
+        assert_array_equal(center_rows(np.full((3, 7), value)), np.zeros((3, 7)))
 
 
 def streamed(X, sizes, weights=None):

@@ -1,5 +1,6 @@
 """Frozen transforms and moments in files and bytes: what comes back, and what is refused with a sentence."""
 
+import contextlib
 import io
 import json
 import pickle
@@ -187,11 +188,12 @@ def test_a_damaged_safetensors_file_is_refused_with_a_sentence(frozen, tmp_path,
 
 def test_a_missing_array_is_refused(frozen):
     header, arrays = parts_of(frozen.to_bytes())
-    start, end = header["scale"]["data_offsets"]
     header["other"] = header.pop("scale")
+    with pytest.raises(ValueError, match="an array named 'other'"):
+        FrozenTransform.from_bytes(joined(header, arrays))
+    header["__metadata__"]["format_version"] = "1.1"  # which may hold more than this layout
     assert FrozenTransform.from_bytes(joined(header, arrays)).scale is None
     header["mien"] = header.pop("mean")
-    assert end > start
     with pytest.raises(ValueError, match="no array 'mean'"):
         FrozenTransform.from_bytes(joined(header, arrays))
 
@@ -200,6 +202,7 @@ def test_a_missing_array_is_refused(frozen):
     ("changes", "sentence"),
     [
         ({"matrix": None}, "no array 'matrix'"),
+        ({"other": np.eye(2)}, "an array named 'other'"),
         ({"mean": None}, "no array 'mean'"),
         ({"format": np.array("other")}, "no prinax FrozenTransform"),
         ({"format": None}, "no prinax FrozenTransform"),
@@ -288,6 +291,19 @@ def mutations(data, rng, count):
             if not bad:
                 break
         yield bytes(bad)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_damaged_byte_loses_the_scale(frozen, tmp_path, suffix):
+    path = tmp_path / f"frozen{suffix}"
+    frozen.save(path)
+    good = path.read_bytes()
+    for at in range(len(good)):
+        spoilt = bytearray(good)
+        spoilt[at] ^= 0x41
+        path.write_bytes(spoilt)
+        with contextlib.suppress(ValueError):
+            assert FrozenTransform.load(path).scale is not None, at
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -140,6 +140,33 @@ def test_dead_directions_get_nothing(rng):
     assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_the_rounding_of_single_precision_rows_is_no_direction(rng, offset):
+    X = (rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + offset).astype(np.float32)
+    moments = Moments(6)
+    moments.update(X)
+    for model in (streamed(X, [50] * 4, whiten=True), PCA.from_moments(moments, whiten=True)):
+        assert model.rank_ == 2
+        assert_array_equal(model.explained_variance_[2:], 0)
+        assert_array_equal(model.transform(X)[:, 2:], 0)
+
+
+def test_forgetting_a_first_row_far_away_does_not_depend_on_the_batches(rng):
+    X = rng.standard_normal((3000, 3)) + 1
+    X[0] = 1e30
+    weights = 0.9 ** np.arange(2999, -1, -1.0)[1:]  # the first row adds 1e-77
+    mean = weights @ X[1:] / weights.sum()
+    scatter = (X[1:] - mean).T @ ((X[1:] - mean) * weights[:, None])
+    wanted = np.linalg.eigvalsh(scatter / (weights.sum() - 1))[::-1]
+    for model in (
+        IncrementalPCA(forgetting_factor=0.9).fit(X),
+        streamed(X, [10] * 300, forgetting_factor=0.9),
+        streamed(X, [1] * 3000, forgetting_factor=0.9),
+    ):
+        assert_allclose(model.mean_, mean, rtol=1e-12)
+        assert_allclose(model.explained_variance_, wanted, rtol=1e-10)
+
+
 # --- few rows, small batches --------------------------------------------------------------------------------
 
 

@@ -72,7 +72,12 @@ def test_a_stream_that_fails_midway_changes_nothing(X):
     [
         ({"n_components": 7}, "partial_fit", ValueError, "n_components=7 must be at most n_features=6"),
         ({"n_components": 7}, "fit", ValueError, r"min\(n_samples, n_features\)=6"),
-        ({"n_components": "mle"}, "fit", ValueError, "n_components must be an integer, a share"),
+        (
+            {"n_components": "mle"},
+            "fit",
+            ValueError,
+            "n_components must be an integer of at least 0, a share",
+        ),
         ({"n_components": True}, "partial_fit", TypeError, "n_components must be an integer"),
         ({"forgetting_factor": 0}, "partial_fit", ValueError, "forgetting_factor must be above 0"),
         ({"forgetting_factor": 1.5}, "fit", ValueError, "forgetting_factor must be above 0 and at most 1"),

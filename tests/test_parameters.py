@@ -96,7 +96,7 @@ def test_numbers_of_components(value, kept, solver):
 
 
 def test_a_float32_share_means_what_it_prints():
-    assert _parameters.components("n_components", np.float32(0.9)) == 0.9
+    assert _parameters.components(0)("n_components", np.float32(0.9)) == 0.9
 
 
 @pytest.mark.parametrize(("n", "d"), [(3, 4), (9, 1)])
@@ -188,6 +188,35 @@ def test_a_generator_advances_and_a_failed_fit_leaves_it_alone():
 def test_other_refusals(call, error, parts):
     with pytest.raises(error, match="(?s)" + "".join(f"(?=.*{re.escape(part)})" for part in parts)):
         call()
+
+
+@pytest.mark.parametrize("value", [2.0, True, "mle", -1, [2]])
+@pytest.mark.parametrize(
+    ("model", "least"), [(prinax.KernelPCA, 1), (prinax.IncrementalPCA, 0)], ids=["kernel", "incremental"]
+)
+def test_a_refusal_offers_nothing_that_is_refused_too(model, least, value):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        model(n_components=value).fit(X)
+    offered = str(caught.value).partition(", got")[0]
+    assert f"an integer of at least {least}, {SHARE} or None" in offered
+    assert "mle" not in offered
+
+
+def test_a_class_without_ddof_does_not_speak_of_it():
+    for call in (
+        lambda: prinax.IncrementalPCA().fit(X[:1]),
+        lambda: prinax.IncrementalPCA().fit([X[:1]]),
+        lambda: prinax.IncrementalPCA().fit(X, sample_weight=np.full(12, 0.01)),
+    ):
+        with pytest.raises(ValueError, match=r"minimum of 2|more than 1,") as caught:
+            call()
+        assert "ddof" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_whose_sum_overflows_are_refused_by_name():
+    with pytest.raises(ValueError, match="sample_weight"):
+        PCA().fit(X, sample_weight=np.full(12, 1e308))
 
 
 # --- integers that the core has no room for -----------------------------------------------------------------

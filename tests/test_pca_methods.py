@@ -165,6 +165,15 @@ def test_the_noise_of_small_living_directions_keeps_its_digits(dtype, ratio, sol
     assert np.isfinite(model.score(X))
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_scaling_sees_a_column_whose_largest_row_was_not_sampled(solver):
+    X = cloud((600, 3)) * [1e-100, 1, 1]
+    X[337, 0] = 1e60
+    model = PCA(scale=True, svd_solver=solver).fit(X)
+    assert model.rank_ == 3
+    assert_allclose(model.scale_, X.std(0, ddof=1), rtol=1e-12)
+
+
 def test_score_of_scaled_data_leaves_constant_columns_out():
     X = cloud((60, 4))
     constant = np.insert(X, 2, 0.1, axis=1)
@@ -219,6 +228,22 @@ def test_from_moments_is_the_fit_of_all_batches(offset):
     assert_allclose(model.transform(X), batch_fit.transform(X), rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "lanczos"])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e200])
+def test_from_moments_about_zero_is_the_uncentred_fit(offset, solver):
+    X = cloud((90, 4)) * max(offset, 1.0) + offset
+    moments = Moments(4)
+    for batch in np.array_split(X, 7):
+        moments.update(batch)
+    model = PCA.from_moments(moments, n_components=2, center=False, svd_solver=solver)
+    unit = np.abs(X).max()
+    wanted = np.linalg.svd(X / unit, compute_uv=False)[:2]
+    assert_allclose(model.singular_values_ / unit, wanted, rtol=1e-10)
+    assert_array_equal(model.mean_, 0)
+    scaled = PCA.from_moments(moments, center=False, scale=True)
+    assert_allclose(scaled.scale_ / unit, np.sqrt(((X / unit) ** 2).sum(0) / 89), rtol=1e-12)
+
+
 def test_from_covariance_is_the_fit_of_the_data_it_came_from():
     X = cloud((90, 6))
     model = PCA.from_covariance(covariance(X), X.mean(0), 90, n_components=3)
@@ -229,6 +254,13 @@ def test_from_covariance_is_the_fit_of_the_data_it_came_from():
     assert_allclose(model.score_samples(X), batch_fit.score_samples(X), rtol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1e308, 1e-300])
+def test_from_covariance_takes_any_unit(unit):
+    model = PCA.from_covariance(np.diag([1.0, 0.5]) * unit, np.zeros(2), 100)
+    assert_allclose(model.explained_variance_ / unit, [1, 0.5], rtol=1e-14)
+    assert_allclose(model.singular_values_ / np.sqrt(unit), np.sqrt([99, 49.5]), rtol=1e-14)
+
+
 def test_from_covariance_refuses_what_is_no_covariance():
     mean = np.zeros(2)
     for C in ([[1.0, 2.0], [0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[np.nan, 0.0], [0.0, 1.0]]):
@@ -236,6 +268,9 @@ def test_from_covariance_refuses_what_is_no_covariance():
             PCA.from_covariance(C, mean, 10)
     with pytest.raises(ValueError, match="mean"):
         PCA.from_covariance(np.eye(2), np.zeros(3), 10)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="mean contains"):
+            PCA.from_covariance(np.eye(2), [0.0, bad], 10)
 
 
 @pytest.mark.parametrize(

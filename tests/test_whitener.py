@@ -238,6 +238,13 @@ def test_small_and_large_units_are_white(rng, dtype, unit):
         assert_allclose(Y.astype(float).std(axis=0, ddof=1), 1, rtol=1e-4)
 
 
+def test_a_map_beyond_float32_is_refused(rng):
+    X = (rng.standard_normal((60, 4)) * 1e-40).astype(np.float32)
+    with pytest.raises(ValueError, match="X must be in another unit, or float64"):
+        Whitener().fit(X)
+    assert_allclose(np.cov(Whitener().fit_transform(X.astype(np.float64)).T), np.eye(4), atol=1e-4)
+
+
 def test_the_cholesky_form_needs_full_rank_or_eps(rng):
     X = rng.standard_normal((50, 3))
     X[:, 2] = X[:, 0] + X[:, 1]

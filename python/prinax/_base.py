@@ -102,9 +102,11 @@ class Estimator:
 
     def _set_fitted(self, state: dict[str, Any]) -> Self:
         """Swaps the fitted attributes in at once; what an earlier fit left and this one lacks goes away."""
-        for name in [name for name in self.__dict__ if name[-1:] == "_" and name not in state]:
-            del self.__dict__[name]
-        self.__dict__.update(state)
+        attributes = self.__dict__
+        for name in [*attributes]:
+            if name[-1:] == "_" and name not in state:
+                del attributes[name]
+        attributes.update(state)
         return self
 
     # --- pickling -------------------------------------------------------------------------------------------

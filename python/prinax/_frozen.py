@@ -116,8 +116,8 @@ class FrozenTransform(_core.FrozenTransform):
 
     @classmethod
     def _from_npz(cls, content: bytes) -> Self:
-        arrays = _npz.read(content, KIND)
-        matrix, mean, scale = (arrays.get(name) for name in ("matrix", "mean", "scale"))
+        arrays = _npz.read(content, KIND, NAMES)
+        matrix, mean, scale = (arrays.get(name) for name in NAMES)
         if matrix is None or mean is None:
             raise ValueError(f"it has no array {'matrix' if matrix is None else 'mean'!r}")
         if matrix.dtype not in ("float32", "float64"):
@@ -131,8 +131,9 @@ class FrozenTransform(_core.FrozenTransform):
         return f"FrozenTransform({self.n_features} -> {self.n_components}, {self.dtype})"
 
 
-# What files call the class.
+# What files call the class and its arrays.
 KIND = "FrozenTransform"
+NAMES = ("matrix", "mean", "scale")
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

@@ -272,7 +272,7 @@ class IncrementalPCA(GaussianProjection):
             if moments is None:
                 rows, d = len(A) if piece is X else len(X), A.shape[1]
                 weights, n = _validation.sample_weights(sample_weight, rows, by)
-                _validation.enough_samples(n, weights, 1, by)
+                _validation.enough_samples(n, weights, 1, by, asked=False)
                 _parameters.components_fit(p["n_components"], n, d)
                 moments = Moments(d)
             here = None if weights is None else weights[start : start + len(A)]
@@ -299,7 +299,7 @@ class IncrementalPCA(GaussianProjection):
                 report(done)
         if moments is None:
             raise ValueError(f"Found X with 0 batches while a minimum of 1 is required by {by}.")
-        _validation.enough_samples(moments.count, None, 1, by)
+        _validation.enough_samples(moments.count, None, 1, by, asked=False)
         _parameters.components_fit(p["n_components"], moments.count, moments.n_features)
         return moments, names
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+import struct
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 # The number before the point changes when an older reader would misread the file.
 FORMAT_VERSION = "1.0"
+
+# Of a zip file: the bytes before an entry's name, where among them the lengths of the name and of what
+# follows it stand, and the first bytes of the directory behind the last entry.
+LOCAL_HEADER = 30
+LENGTHS_AT = 26
+DIRECTORY = b"PK\x01\x02"
 
 # No entry needs as long a header: shape and dtype of one array.
 LONGEST_HEADER = 1024
@@ -28,15 +35,18 @@ def write(kind: str, arrays: dict[str, Array]) -> bytes:
     return file.getvalue()
 
 
-def read(content: bytes, kind: str) -> dict[str, Array]:
-    """The arrays of a file of this kind; anything else is refused with a ValueError."""
+def read(content: bytes, kind: str, names: tuple[str, ...]) -> dict[str, Array]:
+    """The arrays of a file of this kind, in this layout only those of these `names`.
+
+    Anything else is refused with a ValueError.
+    """
     import zipfile
 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            arrays = {
-                entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in archive.infolist()
-            }
+            entries = archive.infolist()
+            _all_listed(content, entries)
+            arrays = {entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in entries}
     except Exception as error:  # what zipfile and NumPy raise on a damaged file has no common kind
         raise ValueError(f"it is damaged, cut short or no .npz file ({error})") from error
     labels = {name: str(arrays.pop(name, "")) for name in ("format", "format_version", "class", "version")}
@@ -47,7 +57,23 @@ def read(content: bytes, kind: str) -> dict[str, Array]:
             f"its layout {labels['format_version']:.40}, written by prinax {labels['version']:.40}, is newer "
             f"than the {FORMAT_VERSION} of prinax {__version__}: upgrade prinax"
         )
+    # A damaged name must not pass for an array that was never there; a newer layout may have added some.
+    unknown = sorted(arrays.keys() - set(names))
+    if unknown and labels["format_version"] == FORMAT_VERSION:
+        raise ValueError(f"it has an array named {unknown[0]!r:.40}, which no such file has")
     return arrays
+
+
+def _all_listed(content: bytes, entries: Any) -> None:
+    """Refuses a file whose directory leaves out some of the entries, which lie one after the other before it."""
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        if entry.header_offset != end:
+            break
+        name, extra = struct.unpack_from("<2H", content, end + LENGTHS_AT)
+        end += LOCAL_HEADER + name + extra + entry.compress_size
+    if content[end : end + len(DIRECTORY)] != DIRECTORY:
+        raise ValueError("its directory does not list all that it holds")
 
 
 def _entry(archive, entry) -> Array:  # type: ignore[no-untyped-def]

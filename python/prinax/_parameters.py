@@ -38,30 +38,34 @@ def checked(estimator: Estimator, rules: dict[str, Rule]) -> dict[str, Any]:
     kind = type(estimator)
     known = _PLANS.get(kind)
     if known is None or known[0] is not rules:
-        known = _PLANS[kind] = rules, _plan(kind, rules)
-    return {
-        name: accepted if (value := getattr(estimator, name)) is default else rule(name, value)
-        for name, rule, default, accepted in known[1]
-    }
+        known = _PLANS[kind] = rules, *_plan(kind, rules)
+    _, plan, accepted = known
+    values = accepted.copy()
+    for name, rule, default in plan:
+        if (value := getattr(estimator, name)) is not default:
+            values[name] = rule(name, value)
+    return values
 
 
-# Every parameter's name, rule and default, and what the rule makes of that.
-Plan = list[tuple[str, Rule, Any, Any]]
+# Every parameter's name, rule and default.
+Plan = list[tuple[str, Rule, Any]]
 
-# Of each class of estimators the rules it was last checked by, and the plan they give.
-_PLANS: dict[type[Estimator], tuple[dict[str, Rule], Plan]] = {}
+# Of each class of estimators the rules it was last checked by, the plan they give, and what they make of the
+# defaults.
+_PLANS: dict[type[Estimator], tuple[dict[str, Rule], Plan, dict[str, Any]]] = {}
 
 
-def _plan(kind: type[Estimator], rules: dict[str, Rule]) -> Plan:
-    defaults, plan = kind._defaults(), []
+def _plan(kind: type[Estimator], rules: dict[str, Rule]) -> tuple[Plan, dict[str, Any]]:
+    defaults, plan, accepted = kind._defaults(), [], {}
     for name, rule in rules.items():
         default = defaults.get(name, ...)
         try:
-            plan.append((name, rule, default, rule(name, default)))
+            accepted[name] = rule(name, default)
         except (TypeError, ValueError):
             # No default, or (in a subclass) none that passes: the rule sees every value.
-            plan.append((name, rule, object(), None))
-    return plan
+            default = object()
+        plan.append((name, rule, default))
+    return plan, accepted
 
 
 # --- rules --------------------------------------------------------------------------------------------------
@@ -133,19 +137,25 @@ def one_of(*words: str, **aliases: str) -> Rule:
     return rule
 
 
-def components(name: str, value: Any) -> int | float | str | None:
-    """None, an integer from 0 on, a share of the variance in (0, 1), or "mle"; the shape of X comes later."""
-    wanted = "an integer of at least 0, a share of the variance between 0 and 1, 'mle' or None"
-    if value is None or (isinstance(value, str) and value == "mle"):
-        return value
-    if not isinstance(value, str) and not is_real(value):
-        raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
-    if is_integer(value) and value >= 0:
-        count: int = whole(0)(name, value)
-        return count
-    if is_real(value) and 0 < value < 1:
-        return _as_printed(value)
-    raise ValueError(f"{name} must be {wanted}, got {shown(value)}{_hint(name, value)}")
+@cache
+def components(low: int, *words: str) -> Rule:
+    """None, an integer from `low` on, a share of the variance in (0, 1), or a word; X is looked at later."""
+    choices = [f"an integer of at least {low}", "a share of the variance between 0 and 1", *map(repr, words)]
+    wanted = ", ".join(choices) + " or None"
+
+    def rule(name: str, value: Any) -> int | float | str | None:
+        if value is None or (isinstance(value, str) and value in words):
+            return value
+        if not isinstance(value, str) and not is_real(value):
+            raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
+        if is_integer(value) and value >= low:
+            count: int = whole(low)(name, value)
+            return count
+        if is_real(value) and 0 < value < 1:
+            return _as_printed(value)
+        raise ValueError(f"{name} must be {wanted}, got {shown(value)}{_hint(name, value)}")
+
+    return rule
 
 
 def _hint(name: str, value: Any) -> str:
@@ -177,23 +187,6 @@ def seed(state: Any) -> int:
     if hasattr(state, "randint"):
         return int(state.randint(SEED_BOUND))
     return int(state)
-
-
-def streamed_components(name: str, value: Any) -> int | float | str | None:
-    """A number of components for rows that stream: an integer, a share of the variance or None."""
-    if isinstance(value, str) and value == "mle":
-        raise ValueError(f"{name} must be an integer, a share of the variance or None for streams, got 'mle'")
-    return components(name, value)
-
-
-def some_components(name: str, value: Any) -> int | float | str | None:
-    """A number of components from 1 on, a share of the variance or None."""
-    if isinstance(value, str) or (is_integer(value) and value < 1):
-        raise ValueError(
-            f"{name} must be an integer of at least 1, a share of the variance between 0 and 1 or None, got "
-            f"{shown(value)}"
-        )
-    return components(name, value)
 
 
 def keywords(name: str, value: Any) -> dict[str, Any]:
@@ -236,7 +229,7 @@ ddof = whole(0, bits=DDOF_BITS)
 # --- PCA ----------------------------------------------------------------------------------------------------
 
 PCA: dict[str, Rule] = {
-    "n_components": components,
+    "n_components": components(0, "mle"),
     "copy": flag,
     "whiten": flag,
     "svd_solver": one_of(
@@ -254,14 +247,14 @@ PCA: dict[str, Rule] = {
 
 WHITENER: dict[str, Rule] = {
     "method": one_of("pca", "zca", "pca-cor", "zca-cor", "cholesky"),
-    "n_components": components,
+    "n_components": components(0, "mle"),
     "eps": non_negative,
     "center": flag,
     "ddof": ddof,
 }
 
 INCREMENTAL_PCA: dict[str, Rule] = {
-    "n_components": streamed_components,
+    "n_components": components(0),
     "whiten": flag,
     "copy": flag,
     "batch_size": batch_rows,
@@ -269,7 +262,7 @@ INCREMENTAL_PCA: dict[str, Rule] = {
 }
 
 KERNEL_PCA: dict[str, Rule] = {
-    "n_components": some_components,
+    "n_components": components(1),
     "kernel_params": keywords,
     "alpha": non_negative,
     "fit_inverse_transform": flag,

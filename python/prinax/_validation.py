@@ -90,14 +90,16 @@ def sample_weights(sample_weight: Any, n: int, by: str) -> tuple[Array | None, i
     return w, present
 
 
-def enough_samples(n: int, weights: Array | None, ddof: int, by: str) -> None:
-    """Refuses samples, or weights of samples, that leave no degree of freedom."""
+def enough_samples(n: int, weights: Array | None, ddof: int, by: str, *, asked: bool = True) -> None:
+    """Refuses samples, or weights of samples, that leave no degree of freedom. `asked`: ddof is a parameter."""
     if weights is not None:
-        enough_weight(float(weights.sum()), ddof, "sample_weight")
+        with np.errstate(over="ignore"):  # the core refuses an infinite sum
+            enough_weight(float(weights.sum()), ddof, "sample_weight", asked=asked)
     elif n <= ddof:
+        given, less = (f" with ddof={ddof}", "ddof") if asked else ("", ddof)
         raise ValueError(
-            f"Found X with {n} sample(s) while a minimum of {ddof + 1} is required by {by} with ddof={ddof} "
-            "(the divisor of the variances is n_samples - ddof)."
+            f"Found X with {n} sample(s) while a minimum of {ddof + 1} is required by {by}{given} "
+            f"(the divisor of the variances is n_samples - {less})."
         )
 
 
@@ -107,12 +109,12 @@ def enough_rows(n: int, least: int, by: str) -> None:
         raise ValueError(f"Found X with {n} sample(s) while a minimum of {least} is required by {by}.")
 
 
-def enough_weight(total: float, ddof: int, what: str) -> None:
+def enough_weight(total: float, ddof: int, what: str, *, asked: bool = True) -> None:
     """Refuses a sum of weights that leaves no degree of freedom."""
     if total <= ddof:
+        least, hint = (f"ddof={ddof}", " (ddof=0 takes any)") if asked else (f"{ddof}", "")
         raise ValueError(
-            f"the weights of {what} must sum to more than ddof={ddof}, got {total:g}: they are frequencies "
-            "(ddof=0 takes any)"
+            f"the weights of {what} must sum to more than {least}, got {total:g}: they are frequencies{hint}"
         )
 
 

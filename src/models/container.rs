@@ -94,11 +94,11 @@ pub(super) struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// The container of a `class`, nothing else.
+    /// The container of a `class`, nothing else: in this layout no array but those of these `names`.
     ///
     /// # Errors
     /// [`Error::Value`] saying what is wrong: cut short, damaged, of another class, of a newer layout.
-    pub(super) fn open(data: &'a [u8], class: &'static str) -> Result<Self> {
+    pub(super) fn open(data: &'a [u8], class: &'static str, names: &[&str]) -> Result<Self> {
         let refuse = |found: String| Error::value("the data", found, format!("a saved prinax {class}"));
         let Some((length, _)) = data.split_first_chunk::<LENGTH_BYTES>() else {
             return Err(refuse(format!("only {} bytes", data.len())));
@@ -129,7 +129,13 @@ impl<'a> Container<'a> {
             Some(found) if found == class => {}
             found => return Err(refuse(format!("a saved '{}'", shown(found.unwrap_or(""))))),
         }
-        Ok(Self { class, arrays: SafeTensors::deserialize(data).map_err(damaged)? })
+        let arrays = SafeTensors::deserialize(data).map_err(damaged)?;
+        // A damaged name must not pass for an array that was never there; a newer layout may have added some.
+        let unknown = arrays.names().into_iter().filter(|name| !names.contains(name)).min();
+        match unknown.filter(|_| found == FORMAT_VERSION) {
+            Some(unknown) => Err(refuse(format!("an array named '{}'", shown(unknown)))),
+            None => Ok(Self { class, arrays }),
+        }
     }
 
     /// Whether there is an array of that name.
@@ -222,19 +228,21 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const NAMES: [&str; 2] = ["a", "n"];
+
     fn file() -> Vec<u8> {
         write("Thing", &[("a", &[2, 1], Numbers::F64(&[1.5, -2.0])), ("n", &[1], Numbers::U64(&[7]))])
     }
 
     fn sentence(data: &[u8], class: &'static str) -> String {
-        Container::open(data, class).unwrap_err().to_string()
+        Container::open(data, class, &NAMES).unwrap_err().to_string()
     }
 
     #[test]
     fn arrays_come_back() {
         let file = file();
         assert_eq!(file, self::file());
-        let container = Container::open(&file, "Thing").unwrap();
+        let container = Container::open(&file, "Thing", &NAMES).unwrap();
         assert_eq!(container.shape::<2>("a").unwrap(), [2, 1]);
         assert_eq!(container.read::<f64>("a", &[2, 1]).unwrap(), [1.5, -2.0]);
         assert_eq!(container.read::<u64>("n", &[1]).unwrap(), [7]);
@@ -243,7 +251,7 @@ mod tests {
     #[test]
     fn what_is_not_asked_for_is_refused() {
         let file = file();
-        let container = Container::open(&file, "Thing").unwrap();
+        let container = Container::open(&file, "Thing", &NAMES).unwrap();
         assert!(container.read::<f64>("b", &[1]).unwrap_err().to_string().contains("no array 'b'"));
         assert!(container.read::<u64>("a", &[2, 1]).unwrap_err().to_string().contains("dtype F64 instead of U64"));
         assert!(container.read::<f64>("a", &[2]).unwrap_err().to_string().contains("shape [2, 1] instead of [2]"));
@@ -254,7 +262,7 @@ mod tests {
     fn damage_has_a_sentence() {
         let file = file();
         for cut in 0..file.len() {
-            assert!(Container::open(&file[..cut], "Thing").is_err(), "{cut}");
+            assert!(Container::open(&file[..cut], "Thing", &NAMES).is_err(), "{cut}");
         }
         let longer = [file.as_slice(), &[0]].concat();
         assert!(sentence(&longer, "Thing").contains("damaged or cut short"));
@@ -267,5 +275,7 @@ mod tests {
         let mut newer = file.clone();
         newer[at + version.len() - 4] = b'2';
         assert!(sentence(&newer, "Thing").contains("upgrade prinax"));
+        let unknown = Container::open(&file, "Thing", &["a", "o"]).unwrap_err().to_string();
+        assert!(unknown.contains("an array named 'n'"), "{unknown}");
     }
 }

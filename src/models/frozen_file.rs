@@ -34,7 +34,7 @@ impl AnyFrozen {
     /// # Errors
     /// [`crate::Error::Value`] and the errors of [`Frozen::of`] for anything else.
     pub fn from_bytes(data: &[u8]) -> Result<Self> {
-        let file = Container::open(data, CLASS)?;
+        let file = Container::open(data, CLASS, &["matrix", "mean", "scale"])?;
         let shape: [usize; 2] = file.shape("matrix")?;
         let mean: Vec<f64> = file.read("mean", &shape[1..])?;
         let scale: Option<Vec<f64>> = if file.has("scale") { Some(file.read("scale", &shape[1..])?) } else { None };

@@ -7,6 +7,9 @@ use crate::error::Result;
 /// What the header calls it.
 const CLASS: &str = "Moments";
 
+/// Its arrays.
+const NAMES: [&str; 7] = ["count", "weight", "epsilon", "mean_high", "mean_low", "exponents", "scatter"];
+
 /// The whole state; [`moments_from_bytes`] gives it back bit for bit.
 #[must_use]
 pub fn moments_to_bytes(moments: &Moments) -> Vec<u8> {
@@ -31,7 +34,7 @@ pub fn moments_to_bytes(moments: &Moments) -> Vec<u8> {
 /// # Errors
 /// [`crate::Error::Value`] for anything else, and for numbers that no rows can have given.
 pub fn moments_from_bytes(data: &[u8]) -> Result<Moments> {
-    let file = Container::open(data, CLASS)?;
+    let file = Container::open(data, CLASS, &NAMES)?;
     let width: [usize; 1] = file.shape("exponents")?;
     let packed: [usize; 1] = file.shape("scatter")?;
     let one = |name| Ok(file.read::<f64>(name, &[1])?.first().copied().unwrap_or_default());

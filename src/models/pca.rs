@@ -3,7 +3,7 @@
 use super::n_components::Components;
 use super::plan::{self, Solver};
 use super::roads::{self, Solved};
-use crate::covariance::Moments;
+use crate::covariance::{Moments, near_one};
 use crate::error::{Error, Result};
 use crate::linalg::{fix_signs, rank};
 use crate::matrix::MatrixView;
@@ -104,8 +104,11 @@ impl Pca {
     pub fn from_moments(moments: &Moments, options: &PcaOptions, team: &Team) -> Result<Self> {
         let rows = usize::try_from(moments.count()).unwrap_or(usize::MAX);
         options.components.check(rows, moments.dim())?;
-        let solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?);
-        Self::assemble(solved, options, moments.epsilon().max(f64::EPSILON))
+        let eps = moments.epsilon().max(f64::EPSILON);
+        let about_zero = (!options.center).then(|| moments.about_zero());
+        let moments = about_zero.as_ref().unwrap_or(moments);
+        let solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?, eps);
+        Self::assemble(solved, options, eps)
     }
 
     /// The model with a given covariance, whose divisor was `samples - ddof`.
@@ -120,7 +123,10 @@ impl Pca {
         team: &Team,
     ) -> Result<Self> {
         options.components.check(samples, mean.len())?;
-        let solved = without_noise(roads::solve_covariance(covariance, mean, samples, options, team)?);
+        if let Some(bad) = mean.iter().find(|m| !m.is_finite()) {
+            return Err(Error::NotFinite { what: "mean", nan: bad.is_nan() });
+        }
+        let solved = without_noise(roads::solve_covariance(covariance, mean, samples, options, team)?, f64::EPSILON);
         Self::assemble(solved, options, f64::EPSILON)
     }
 
@@ -132,6 +138,9 @@ impl Pca {
         if divisor <= 0.0 {
             return Err(Error::TooFew { what: "X", found: rows, wanted: options.ddof as usize + 1 });
         }
+        // Variances come in units of 4^unit: the divisor may lie anywhere in the range of numbers.
+        let (divisor, level) = near_one(divisor);
+        let unit = exponent - level;
         pairs = pairs.truncated(p);
         let rank = rank(&pairs.values, p, eps);
         pairs.values[rank..].fill(0.0);
@@ -144,13 +153,13 @@ impl Pca {
         let noise = spread.noise(k, d, p as f64 * eps);
         pairs = pairs.truncated(k);
         fix_signs(&mut pairs.vectors, eps);
-        let square = |v: f64| power::scale(v, 2 * exponent);
+        let square = |v: f64| power::scale(v, 2 * unit);
         Ok(Self {
             components: pairs.vectors,
             explained_variance: variances[..k].iter().map(|&v| square(v)).collect(),
             explained_variance_ratio: variances[..k].iter().map(|&v| spread.ratio(v)).collect(),
             singular_values: pairs.values.iter().map(|&s| power::scale(s, exponent)).collect(),
-            deviations: pairs.values.iter().map(|&s| power::scale(s / divisor.sqrt(), exponent)).collect(),
+            deviations: pairs.values.iter().map(|&s| power::scale(s / divisor.sqrt(), unit)).collect(),
             mean,
             scale,
             noise_variance: square(noise),
@@ -163,9 +172,9 @@ impl Pca {
 }
 
 /// Without rows nothing can be measured again: an eigenvalue sigma_j^2 <= d eps sigma_1^2 of a squared matrix is rounding, and
-/// its direction dead.
-fn without_noise(mut solved: Solved) -> Solved {
-    let resolution = (solved.mean.len() as f64 * f64::EPSILON).sqrt();
+/// its direction dead. `eps` is that of the coarsest rows.
+fn without_noise(mut solved: Solved, eps: f64) -> Solved {
+    let resolution = (solved.mean.len() as f64 * eps).sqrt();
     let living = rank(&solved.pairs.values, 1, resolution);
     solved.pairs.values[living..].fill(0.0);
     solved

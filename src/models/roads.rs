@@ -12,6 +12,7 @@ use crate::linalg::{
     first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular,
 };
 use crate::matrix::MatrixView;
+use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -152,6 +153,9 @@ pub(super) fn solve_covariance(
     team: &Team,
 ) -> Result<Solved> {
     let divisor = samples as f64 - f64::from(options.ddof);
+    let largest = covariance.diagonal().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+    // In a unit of its own, for the scatter may leave the range of numbers where the covariance does not.
+    let level = if options.scale || largest == 0.0 { 0 } else { power::exponent(largest).div_euclid(2) };
     let (matrix, scale) = if options.scale {
         let scale: Vec<f64> = covariance.diagonal().iter().map(|v| v.max(0.0).sqrt()).collect();
         let inverse = |j: usize| if scale[j] > 0.0 { 1.0 / scale[j] } else { 0.0 };
@@ -159,12 +163,13 @@ pub(super) fn solve_covariance(
             DMatrix::from_fn(scale.len(), scale.len(), |i, j| covariance[(i, j)] * inverse(i) * inverse(j));
         (correlation * divisor, Some(scale))
     } else {
-        (covariance * divisor, None)
+        (covariance.map(|v| power::scale(v, -2 * level)) * divisor, None)
     };
     let all = eigh(&matrix, team)?;
     let (largest, least) = (all.values.first().copied().unwrap_or(0.0), all.values.last().copied().unwrap_or(0.0));
     if -least > mean.len() as f64 * f64::EPSILON * largest.max(-least) * NEGATIVE_SLACK {
-        let found = format!("an eigenvalue of {:e} beside a largest of {:e}", least / divisor, largest / divisor);
+        let value = |lambda: f64| power::scale(lambda / divisor, 2 * level);
+        let found = format!("an eigenvalue of {:e} beside a largest of {:e}", value(least), value(largest));
         return Err(Error::value("covariance", found, "positive semidefinite"));
     }
     let (total, pairs) = (matrix.trace(), singular_pairs(all));
@@ -174,7 +179,7 @@ pub(super) fn solve_covariance(
         total,
         rest: None,
         complete: true,
-        exponent: 0,
+        exponent: level,
         mean,
         mean_rest,
         scale,

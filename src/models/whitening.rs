@@ -123,6 +123,10 @@ impl Whitening {
             matrix.row_mut(j).scale_mut(reciprocal(scale));
             inverse.column_mut(j).scale_mut(scale);
         }
+        if matrix.iter().chain(inverse.iter()).any(|entry| entry.abs() > T::MAX) {
+            let found = "float32 rows in a unit in which the whitening map leaves the range of float32";
+            return Err(Error::value("X", found, "in another unit, or float64"));
+        }
         Ok(Self { matrix, inverse, mean: pca.mean, explained_variance: pca.explained_variance, rank: pca.rank })
     }
 }

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyString};
 
 type Fit<'py> = (
     Bound<'py, PyAny>,
@@ -34,10 +34,13 @@ impl<'py> FromPyObject<'_, 'py> for Components {
         if value.is_none() {
             return Ok(Self::All);
         }
-        if let Ok(name) = value.extract::<String>() {
-            return match name.as_str() {
+        // Looked at, not extracted: an extraction that fails makes an exception.
+        if let Ok(name) = value.cast::<PyString>() {
+            return match name.to_str()? {
                 "mle" => Ok(Self::Mle),
-                _ => Err(Error::value("n_components", format!("'{name}'"), "a number, a share, 'mle' or None").into()),
+                name => {
+                    Err(Error::value("n_components", format!("'{name}'"), "a number, a share, 'mle' or None").into())
+                }
             };
         }
         if value.is_instance_of::<PyBool>() {
