@@ -91,7 +91,7 @@ def sample_weights(sample_weight: Any, n: int, by: str) -> tuple[Array | None, i
 
 
 def enough_samples(n: int, weights: Array | None, ddof: int, by: str, *, asked: bool = True) -> None:
-    """Refuses samples, or weights of samples, that leave no degree of freedom. `asked`: ddof is a parameter."""
+    """Refuses samples, or weights, that leave no degree of freedom. `asked`: ddof is a parameter."""
     if weights is not None:
         with np.errstate(over="ignore"):  # the core refuses an infinite sum
             enough_weight(float(weights.sum()), ddof, "sample_weight", asked=asked)
