@@ -65,7 +65,7 @@ def read(content: bytes, kind: str, names: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _all_listed(content: bytes, entries: Any) -> None:
-    """Refuses a file whose directory leaves out some of the entries that lie before it, one after the other."""
+    """Refuses a file whose directory leaves out some of the entries that lie before it in a row."""
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         if entry.header_offset != end:
