@@ -85,6 +85,15 @@ def test_an_offset_changes_nothing(kernel, offset, rng):
         )
 
 
+@pytest.mark.parametrize("units", [(-1074, -1074), (-1030, 900), (1020, 1020), (-40, -1074)])
+def test_the_cosine_of_rows_of_any_length(units):
+    directions = np.array([[1.0, 0, 2], [2, 1, 1]])
+    X = np.ldexp(directions, np.transpose([units]))
+    wanted = [[1, 4 / np.sqrt(30)], [4 / np.sqrt(30), 1]]
+    assert_allclose(kernel_matrix(X, kernel="cosine"), wanted, rtol=1e-14)
+    assert_allclose(kernel_matrix(X, directions, kernel="cosine"), wanted, rtol=1e-14)
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_the_unit_does_not_matter(unit, rng):
     X = rng.standard_normal((20, 3))

@@ -108,8 +108,11 @@ impl<T: Lane> Tiles<T> {
         units: Units,
     ) -> Self {
         if matches!(kernel, Kernel::Cosine) {
-            let plan = Plan { unit_diagonal: true, ..of_products(Scale(T::of(1.0)), 0) };
-            let (lengths, others) = (inverse_lengths(x), y.map(inverse_lengths).unwrap_or_default());
+            let raise = if extent.size_exponent() < f64::MAX_EXP - 2 * RAISE { RAISE } else { 0 };
+            let factors = uniform(-raise, x.cols());
+            let plan = Plan { factors, unit_diagonal: true, ..of_products(Scale(T::of(1.0)), 0) };
+            let (lengths, others) =
+                (inverse_lengths(x, raise), y.map(|y| inverse_lengths(y, raise)).unwrap_or_default());
             return Self::packed(x, y, plan, (&lengths, &others));
         }
         Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]))
@@ -294,15 +297,20 @@ fn narrow<T: Element>(x: f64) -> T {
     T::of(x.clamp(-T::MAX, T::MAX))
 }
 
-/// 1 / |x_i|, 0 for a zero row; each row in its own unit.
-fn inverse_lengths<U: Element>(x: MatrixView<U>) -> Vec<f64> {
+/// Binary digits by which the smallest numbers lie below the inverse of the largest one: rows raised by so many have a
+/// length whose inverse is a number.
+const RAISE: i32 = 52;
+
+/// 1 / |2^raise x_i|, 0 for a zero row, and for one too short to have an inverse; each row in its own unit.
+fn inverse_lengths<U: Element>(x: MatrixView<U>, raise: i32) -> Vec<f64> {
     let mut lengths = Vec::with_capacity(x.rows());
     x.each_row(|row| {
         let largest = row.iter().fold(0.0f64, |m, &x| m.max(x.into().abs()));
         let unit = if largest > 0.0 { -power::exponent(largest) } else { 0 };
         let down = power::power(unit.clamp(-1000, 1000));
         let square: f64 = row.iter().map(|&x| (x.into() * down) * (x.into() * down)).sum();
-        lengths.push(if square > 0.0 { down / square.sqrt() } else { 0.0 });
+        let inverse = if square > 0.0 { down * power::power(-raise) / square.sqrt() } else { 0.0 };
+        lengths.push(if inverse.is_finite() { inverse } else { 0.0 });
     });
     lengths
 }
