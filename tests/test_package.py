@@ -50,7 +50,7 @@ LOADED = "print(*(name.partition('.')[2] for name in sys.modules if name.startsw
     [
         ("import prinax", {"_core"}),
         ("from prinax import FrozenTransform", {"_core", "_frames", "_frozen", "_npz", "_validation"}),
-        ("from prinax import eigh", {"_core", "_frames", "_linalg", "_parameters", "_validation"}),
+        ("from prinax import eigh", {"_core", "_frames", "_linalg", "_rules", "_validation"}),
     ],
 )
 def test_a_name_brings_only_the_modules_that_it_needs(use, needed):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import prinax
 import pytest
-from prinax import PCA, _parameters
+from prinax import PCA, _parameters, _rules
 
 X = np.random.default_rng(0).standard_normal((12, 4)) * [4, 3, 2, 1]
 
@@ -96,7 +96,7 @@ def test_numbers_of_components(value, kept, solver):
 
 
 def test_a_float32_share_means_what_it_prints():
-    assert _parameters.components(0)("n_components", np.float32(0.9)) == 0.9
+    assert _rules.components(0)("n_components", np.float32(0.9)) == 0.9
 
 
 @pytest.mark.parametrize(("n", "d"), [(3, 4), (9, 1)])
@@ -120,13 +120,13 @@ def test_too_few_samples():
     "value", [7, np.int64(7), np.random.RandomState(3), np.random.default_rng(3), np.random]
 )
 def test_random_states_become_seeds(value):
-    seed = _parameters.seed(_parameters.random_state("random_state", value))
+    seed = _rules.seed(_rules.random_state("random_state", value))
     assert type(seed) is int
     assert 0 <= seed < 2**64
 
 
 def test_no_random_state_is_the_same_seed_every_time():
-    assert _parameters.seed(None) == _parameters.seed(None)
+    assert _rules.seed(None) == _rules.seed(None)
 
 
 def test_a_generator_advances_and_a_failed_fit_leaves_it_alone():
@@ -273,15 +273,15 @@ def test_numbers_beyond_float64_are_refused(name, call):
 
 
 def test_integers_up_to_the_bound_pass():
-    assert _parameters.whole(0)("n", np.uint64(2**63 - 1)) == 2**63 - 1
-    assert _parameters.ddof("ddof", 2**32 - 1) == 2**32 - 1
-    assert _parameters.non_negative("tol", 10**300) == 1e300
+    assert _rules.whole(0)("n", np.uint64(2**63 - 1)) == 2**63 - 1
+    assert _rules.ddof("ddof", 2**32 - 1) == 2**32 - 1
+    assert _rules.non_negative("tol", 10**300) == 1e300
 
 
 def test_a_class_is_checked_by_the_rules_at_hand():
     whole = _parameters.checked(PCA(), _parameters.PCA)
-    refused = {"ddof": _parameters.whole(2)}
-    assert _parameters.checked(PCA(), {"tol": _parameters.non_negative}) == {"tol": whole["tol"]}
+    refused = {"ddof": _rules.whole(2)}
+    assert _parameters.checked(PCA(), {"tol": _rules.non_negative}) == {"tol": whole["tol"]}
     with pytest.raises(ValueError, match="ddof must be an integer of at least 2, got 1"):
         _parameters.checked(PCA(), refused)
     assert _parameters.checked(PCA(), _parameters.PCA) == whole

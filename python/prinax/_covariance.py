@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _parameters, _validation
+from . import _core, _rules, _validation
 
 if TYPE_CHECKING:
     from ._validation import Array
@@ -38,8 +38,8 @@ def covariance(X: Any, *, ddof: int = 1, center: bool = True, sample_weight: Any
            [4., 8.]])
     """
     A = _validation.matrix(X, "covariance")
-    ddof = _parameters.ddof("ddof", ddof)
-    center = _parameters.flag("center", center)
+    ddof = _rules.ddof("ddof", ddof)
+    center = _rules.flag("center", center)
     weights, n = _validation.sample_weights(sample_weight, len(A), "covariance")
     _validation.enough_samples(n, weights, ddof, "covariance")
     return _core.covariance(A, ddof, center, weights)
@@ -66,7 +66,7 @@ def gram(X: Any, *, center: bool = True) -> Array:
     array([[ 5., -5.],
            [-5.,  5.]])
     """
-    return _core.gram(_validation.matrix(X, "gram"), _parameters.flag("center", center))
+    return _core.gram(_validation.matrix(X, "gram"), _rules.flag("center", center))
 
 
 def center_rows(X: Any) -> Array:
@@ -125,7 +125,7 @@ class Moments:
     """
 
     def __init__(self, n_features: int) -> None:
-        self._state = _core.Moments(_parameters.whole(1)("n_features", n_features))
+        self._state = _core.Moments(_rules.whole(1)("n_features", n_features))
 
     def update(self, X: Any, sample_weight: Any = None) -> None:
         """Take in the rows of X; a batch that is refused leaves everything as it was, bit for bit.
@@ -150,7 +150,7 @@ class Moments:
 
     def forget(self, factor: float) -> None:
         """Multiply the weight of everything seen so far by `factor`, above 0 and at most 1."""
-        self._state.forget(_parameters.share("factor", factor))
+        self._state.forget(_rules.share("factor", factor))
 
     def covariance(self, ddof: int = 1) -> Array:
         """``scatter / (weight - ddof)``, exactly symmetric.
@@ -163,7 +163,7 @@ class Moments:
         -------
         ndarray of shape (n_features, n_features)
         """
-        ddof = _parameters.ddof("ddof", ddof)
+        ddof = _rules.ddof("ddof", ddof)
         _validation.enough_weight(self.weight, ddof, "moments")
         return self._state.covariance(ddof)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core, _kernels, _labels, _parameters, _progress
+from . import _core, _kernels, _labels, _progress, _rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ NAMES = (*_kernels.NAMES, "precomputed")
 # Kernels of products, for which there is no median distance.
 OF_PRODUCTS = ("poly", "sigmoid")
 
-ESTIMATOR = _parameters.one_of("biased", "unbiased")
-METHOD = _parameters.one_of("permutation", "gamma")
+ESTIMATOR = _rules.one_of("biased", "unbiased")
+METHOD = _rules.one_of("permutation", "gamma")
 
 
 class GammaNull(NamedTuple):
@@ -209,16 +209,16 @@ def hsic_test(
     """
     by = "hsic_test"
     method, estimator = METHOD("method", method), ESTIMATOR("estimator", estimator)
-    count = _parameters.whole(1)("n_permutations", n_permutations)
-    state = _parameters.random_state("random_state", random_state)
-    progress = _parameters.progress("progress", progress)
+    count = _rules.whole(1)("n_permutations", n_permutations)
+    state = _rules.random_state("random_state", random_state)
+    progress = _rules.progress("progress", progress)
     if method == "gamma" and estimator == "unbiased":
         raise ValueError("method='gamma' is for estimator='biased', got estimator='unbiased'")
     samples = _samples(X, Y, (kernel_x, gamma_x), (kernel_y, gamma_y), by)
     if method == "gamma":
         statistic, pvalue, *distribution = _core.hsic_gamma_test(*samples)
         return HSICTest(statistic, pvalue, GammaNull(*distribution))
-    seed = _parameters.seed(state)
+    seed = _rules.seed(state)
     with _progress.reporting(progress, count, by, "permutation") as report:
         watched = report if progress else None
         found = _core.hsic_permutation_test(*samples, estimator, count, seed, watched)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import _batches, _parameters, _progress, _validation
+from . import _batches, _parameters, _progress, _rules, _validation
 from ._covariance import Moments
 from ._gaussian import GaussianProjection
 from ._solution import Solution, Solved
@@ -160,7 +160,7 @@ class IncrementalPCA(GaussianProjection):
         self
         """
         p = _parameters.checked(self, _parameters.INCREMENTAL_PCA)
-        progress = _parameters.progress("progress", progress)
+        progress = _rules.progress("progress", progress)
         if _batches.are_batches(X):
             if sample_weight is not None:
                 raise TypeError("sample_weight goes with an array X; give weighted batches to partial_fit")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from . import _core, _kernels, _parameters, _validation
+from . import _core, _kernels, _parameters, _rules, _validation
 from ._base import Transformer, not_fitted
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ default="linear"
             p["max_iter"],
             p["iterated_power"],
             p["remove_zero_eig"],
-            _parameters.seed(p["random_state"]),
+            _rules.seed(p["random_state"]),
         )
         state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
         scores: Array = state.pop("_scores")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _core, _labels, _parameters, _validation
+from . import _core, _labels, _rules, _validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def asked(
     if callable(kernel):
         name, function = "callable", partial(kernel, **params) if params else kernel
     elif isinstance(kernel, str):
-        name, function = _parameters.one_of(*names)(kernel_name, kernel), None
+        name, function = _rules.one_of(*names)(kernel_name, kernel), None
     else:
         wanted = ", ".join(map(repr, names))
         raise TypeError(f"{kernel_name} must be one of {wanted}, or a callable, got {kernel!r:.60}")
@@ -117,7 +117,7 @@ def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
         assert kernel.function is not None
         returned = kernel.function(x, y)
         try:
-            number = _parameters.as_float(returned)
+            number = _rules.as_float(returned)
         except (TypeError, ValueError):
             raise TypeError(
                 f"{kernel.argument} must return a number for two rows, but it returned a "
@@ -126,7 +126,7 @@ def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
         if not abs(number) <= largest:
             raise ValueError(
                 f"{kernel.argument} must return a finite number of {dtype} for two rows, but it returned "
-                f"{_parameters.shown(returned)}"
+                f"{_rules.shown(returned)}"
             )
         return number
 
@@ -141,27 +141,27 @@ def _gamma(name: str, value: Any) -> float | str | None:
         if value in GAMMA_WORDS:
             return value
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    if not _parameters.is_real(value):
-        raise TypeError(f"{name} must be {wanted}, got {_parameters.shown(value)}")
-    number = _parameters.as_float(value)
+    if not _rules.is_real(value):
+        raise TypeError(f"{name} must be {wanted}, got {_rules.shown(value)}")
+    number = _rules.as_float(value)
     if not 0 <= number < float("inf"):
-        raise ValueError(f"{name} must be {wanted}, got {_parameters.shown(value)}")
+        raise ValueError(f"{name} must be {wanted}, got {_rules.shown(value)}")
     return number
 
 
 def _positive(name: str, value: Any) -> float:
     number = _finite(name, value)
     if number <= 0:
-        raise ValueError(f"{name} must be a number above 0, got {_parameters.shown(value)}")
+        raise ValueError(f"{name} must be a number above 0, got {_rules.shown(value)}")
     return number
 
 
 def _finite(name: str, value: Any) -> float:
-    if not _parameters.is_real(value):
-        raise TypeError(f"{name} must be a number, got {_parameters.shown(value)}")
-    number = _parameters.as_float(value)
+    if not _rules.is_real(value):
+        raise TypeError(f"{name} must be a number, got {_rules.shown(value)}")
+    number = _rules.as_float(value)
     if not abs(number) < float("inf"):
-        raise ValueError(f"{name} must be a finite number, got {_parameters.shown(value)}")
+        raise ValueError(f"{name} must be a finite number, got {_rules.shown(value)}")
     return number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _parameters, _validation
+from . import _core, _rules, _validation
 
 if TYPE_CHECKING:
     from ._validation import Array
@@ -43,7 +43,7 @@ def eigh(A: Any, k: int | None = None) -> tuple[Array, Array]:
     """
     A = _validation.square(A, "eigh", "A")
     if k is not None:
-        k = _parameters.whole(1)("k", k)
+        k = _rules.whole(1)("k", k)
         if k > len(A):
             raise ValueError(f"k must be at most the size of A, {len(A)}, got {k}")
     values, vectors = _core.eigh(A, k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _parameters, _validation
+from . import _core, _parameters, _rules, _validation
 from ._covariance import Moments, moments_state
 from ._gaussian import GaussianProjection
 
@@ -233,7 +233,7 @@ class PCA(GaussianProjection):
             p["n_components"],
             p["svd_solver"],
             p["tol"],
-            _parameters.seed(p["random_state"]),
+            _rules.seed(p["random_state"]),
             p["center"],
             p["scale"],
             p["ddof"],
@@ -266,7 +266,7 @@ class PCA(GaussianProjection):
         _parameters.rowless_solver(p["svd_solver"], by)
         C = _validation.square(covariance, by, "covariance")
         d = len(C)
-        n = _parameters.whole(1)("n_samples", n_samples)
+        n = _rules.whole(1)("n_samples", n_samples)
         _validation.enough_samples(n, None, p["ddof"], by)
         _parameters.components_fit(p["n_components"], n, d)
         fit = _core.pca_from_covariance(
@@ -276,7 +276,7 @@ class PCA(GaussianProjection):
             p["n_components"],
             p["svd_solver"],
             p["tol"],
-            _parameters.seed(p["random_state"]),
+            _rules.seed(p["random_state"]),
             p["scale"],
             p["ddof"],
         )
@@ -301,7 +301,7 @@ class PCA(GaussianProjection):
             p["iterated_power"],
             p["n_oversamples"],
             p["power_iteration_normalizer"],
-            _parameters.seed(p["random_state"]),
+            _rules.seed(p["random_state"]),
             p["center"],
             p["scale"],
             p["ddof"],

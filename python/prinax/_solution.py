@@ -6,7 +6,7 @@ import os
 from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _parameters
+from . import _core, _rules
 from ._pca import fitted_state
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Solution:
                 "1: they are frequencies"
             )
         k = min(k, n, d) if isinstance(k, int) else k
-        seed = _parameters.FIXED_SEED
+        seed = _rules.FIXED_SEED
         fit = _core.pca_from_moments(moments._state, k, "auto", 0.0, seed, True, False, ddof)
         return {**fitted_state(fit, n, d), "var_": moments._state.variances(0)}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _kernels, _labels, _parameters, _validation
+from . import _kernels, _labels, _rules, _validation
 
 if TYPE_CHECKING:
     from ._validation import Array
@@ -63,7 +63,7 @@ def _are_numbers(y: Any, by: str) -> bool:
     if _labels.is_categorical(y):
         return False
     A = _labels.read(y, by, "y")
-    return A.dtype.kind in NUMBERS or (A.dtype.kind == "O" and all(map(_parameters.is_number, A.flat)))
+    return A.dtype.kind in NUMBERS or (A.dtype.kind == "O" and all(map(_rules.is_number, A.flat)))
 
 
 def _numbers(y: Any, by: str) -> Array:

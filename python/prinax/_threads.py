@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _core, _parameters
+from . import _core, _rules
 
 
 def set_num_threads(n: int | None) -> None:
@@ -14,7 +14,7 @@ def set_num_threads(n: int | None) -> None:
         At least 1. None returns to the environment's choice: ``PRINAX_NUM_THREADS``, else
         ``OMP_NUM_THREADS``, else the CPUs that this process may use.
     """
-    _core.set_num_threads(None if n is None else _parameters.whole(1)("n", n))
+    _core.set_num_threads(None if n is None else _rules.whole(1)("n", n))
 
 
 def get_num_threads() -> int:
