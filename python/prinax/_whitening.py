@@ -129,7 +129,8 @@ class Whitener(Affine):
         ------
         ValueError
             A parameter out of range, a shape that does not fit, NaN or infinity, too few samples; "cholesky"
-            for data without full rank while ``eps=0``.
+            for data without full rank while ``eps=0``; X in a unit in which the matrix leaves the range of
+            its dtype.
         TypeError
             A parameter or an X of the wrong type.
         """

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_have_a_mean() {
-        // Mean 0.7 M, M = 2^1023; differences of 1.9 M are beyond the largest number, the mean's distance is not.
+        // Mean 0.75 M, M = 2^1023: a difference of 2.25 M is beyond the largest number, no distance from the mean is.
         let most = 2f64.powi(1023);
         let mut row = [1.5 * most, 1.5 * most, -0.75 * most, 0.75 * most];
         center(&mut row);

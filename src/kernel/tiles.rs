@@ -297,8 +297,8 @@ fn narrow<T: Element>(x: f64) -> T {
     T::of(x.clamp(-T::MAX, T::MAX))
 }
 
-/// Binary digits by which the smallest numbers lie below the inverse of the largest one: rows raised by so many have a
-/// length whose inverse is a number.
+/// Binary digits below the smallest normal number: subnormal rows raised by so many have a length whose inverse is a
+/// number.
 const RAISE: i32 = 52;
 
 /// 1 / |2^raise x_i|, 0 for a zero row, and for one too short to have an inverse; each row in its own unit.

@@ -91,7 +91,8 @@ impl Whitening {
     ///
     /// # Errors
     /// [`Error::Value`] for options that do not fit each other or the data: a number of components or, without eps, a
-    /// rank below d for the Cholesky factor; else those of [`Pca::fit`].
+    /// rank below d for the Cholesky factor; and for X in a unit whose inverse the numbers have no room for; else those
+    /// of [`Pca::fit`].
     pub fn fit<T: Lane>(
         x: MatrixView<T>,
         weights: Option<&[f64]>,
@@ -124,8 +125,9 @@ impl Whitening {
             inverse.column_mut(j).scale_mut(scale);
         }
         if matrix.iter().chain(inverse.iter()).any(|entry| entry.abs() > T::MAX) {
-            let found = "float32 rows in a unit in which the whitening map leaves the range of float32";
-            return Err(Error::value("X", found, "in another unit, or float64"));
+            let (rows, wanted) = if T::DOUBLE { ("float64", "") } else { ("float32", ", or float64") };
+            let found = format!("{rows} rows in a unit in which the whitening map leaves the range of {rows}");
+            return Err(Error::value("X", found, format!("in another unit{wanted}")));
         }
         Ok(Self { matrix, inverse, mean: pca.mean, explained_variance: pca.explained_variance, rank: pca.rank })
     }
