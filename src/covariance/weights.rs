@@ -45,20 +45,7 @@ pub(super) struct RowWeights<'a, T> {
 impl<'a, T: Lane> RowWeights<'a, T> {
     /// Checks the weights of the rows of `x`; rows left out must still be finite.
     pub(super) fn new(original: &'a [f64], x: MatrixView<T>) -> Result<Self> {
-        if original.len() != x.rows() {
-            return Err(Error::Shape { what: NAME, found: original.len(), wanted: x.rows() });
-        }
-        if let Some(bad) = original.iter().find(|w| !w.is_finite() || **w < 0.0) {
-            return Err(Error::value(NAME, bad, "finite and not negative"));
-        }
-        let total: f64 = original.iter().sum();
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::value(
-                NAME,
-                format!("weights that sum to {total}"),
-                "positive somewhere, with a finite sum",
-            ));
-        }
+        check_weights(original, x.rows())?;
         let largest = original.iter().copied().fold(0.0, f64::max);
         let level = exponent(largest).div_euclid(2);
         let scaled: Vec<f64> = original.iter().map(|&w| scale(w, -2 * level)).collect();

@@ -71,9 +71,9 @@ pub(super) fn solve<T: Lane>(
 }
 
 /// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
-/// total, so that the difference has lost half of its digits); 0 where all of it is dead (by
-/// the rule of [`rank`]) or due to the residual of the pairs: directions tilted by tol sigma_1^2 / sigma_k^2 leave the square
-/// of that times sigma_k^2 behind, each.
+/// total, so that the difference has lost half of its digits); 0 where all of it is dead (by the rule of [`rank`]) or due
+/// to the residual of the pairs: directions tilted by tol sigma_1^2 / sigma_k^2 leave the square of that times sigma_k^2
+/// behind, each.
 fn measured_rest<T: Lane>(
     rows: &Centered<T>,
     pairs: &Singular,
