@@ -7,11 +7,12 @@ const LOWEST: i32 = -1022;
 /// Exponent of the largest power of two in `f64`.
 const HIGHEST: i32 = 1023;
 
-/// The smallest `e` with |x| < 2^e, for finite x other than 0.
+/// The smallest `e` with |x| < 2^e and 2^e a number, for finite x: that of the smallest number for 0.
 #[must_use]
 #[allow(clippy::cast_possible_truncation)]
 pub fn exponent(x: f64) -> i32 {
     match (x.to_bits() >> (DIGITS - 1)) as i32 & 0x7ff {
+        0 if x == 0.0 => LOWEST - DIGITS + 1,
         0 => exponent(x * normal(64)) - 64,
         biased => biased - HIGHEST + 1,
     }
@@ -84,6 +85,9 @@ mod tests {
     fn exponents_bound_their_numbers() {
         for (x, e) in [(1.0, 1), (0.5, 0), (-3.0, 2), (f64::MAX, 1024), (f64::MIN_POSITIVE, -1021), (5e-324, -1073)] {
             assert_eq!(exponent(x), e, "{x}");
+        }
+        for zero in [0.0, -0.0] {
+            assert_eq!(exponent(zero), -1074); // 2^-1074 is the smallest number
         }
     }
 

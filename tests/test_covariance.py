@@ -70,6 +70,16 @@ def test_a_far_row_that_hardly_counts_does_not_spoil_the_others(far, weight, pla
         assert_allclose(model.explained_variance_, np.linalg.eigvalsh(wanted)[::-1], rtol=1e-12)
 
 
+def test_a_weight_whose_share_vanishes_changes_nothing():
+    rows, weights = np.array([[1.0, 2.0], [3.0, 5.0], [7.0, 8.0]]), [1e10, 1e10, 5e-324]
+    moments, before = Moments(2), Moments(2)
+    before.update(rows[:2], sample_weight=weights[:2])
+    for row, weight in zip(rows, weights, strict=True):
+        moments.update(row[None], sample_weight=[weight])
+    assert_array_equal(moments.mean, before.mean)
+    assert_allclose(moments.covariance(), before.covariance(), rtol=1e-15)
+
+
 @pytest.mark.parametrize("unit", [1e-305, 1e-310, 1e-320, 1e300])
 def test_a_common_factor_of_the_weights_cancels(unit, rng):
     X = rng.standard_normal((10, 2))
