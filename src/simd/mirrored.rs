@@ -1,17 +1,15 @@
 //! Products of a symmetric matrix with few vectors where one half of it is stored: every entry serves its place and its
 //! mirror image while it is in a register.
 //!
-//! A tile of two lines by four vectors keeps its 8 sums, 5 of its 8 weights and what it works with in 16 registers, and
-//! is sent for two lines ahead: so it computes while the memory reads, where two loops one after the other would wait
-//! first and compute then.
+//! A tile of three lines by four vectors keeps its 12 sums, its 12 weights and what it works with in 32 registers (with
+//! 16 its weights come from the first cache), and the next tile is sent for meanwhile: so it computes while the memory
+//! reads, where two loops one after the other would wait first and compute then. It is sent for to the second cache: the
+//! first is filled by the vectors, and of lines on their way to it the processor keeps count of too few to fill the bus.
 
-use super::skinny::{Lines, WIDE};
-use super::{Lane, prefetch};
+use super::skinny::{DEEP, Lines, WIDE};
+use super::{Lane, prefetch_second};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
-
-/// Lines of a tile.
-const DEEP: usize = 2;
 
 /// `along[r * count + c] += lines[r] . by[c]` and `down[c] += sum_r weights[r * count + c] lines[r]` for `count` vectors.
 #[derive(Debug)]
@@ -67,10 +65,11 @@ impl Mirrored<'_> {
             tile.add::<S>(simd, &mut along[r * count + c..], &mut down);
             r += DEEP;
         }
-        if r < lines.count() {
-            let lines = [lines.get(r)];
-            let tile = Tile { lines, ahead: lines, by, weights: &weights[r * count + c..], count };
+        while r < lines.count() {
+            let line = [lines.get(r)];
+            let tile = Tile { lines: line, ahead: line, by, weights: &weights[r * count + c..], count };
             tile.add::<S>(simd, &mut along[r * count + c..], &mut down);
+            r += 1;
         }
     }
 }
@@ -89,9 +88,14 @@ impl<const R: usize, const B: usize> Tile<'_, R, B> {
     /// `along[r count + b] += lines[r] . by[b]`, `down[b] += sum_r weights[r count + b] lines[r]`
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, along: &mut [f64], down: &mut [&mut [f64]; B]) {
-        let Self { lines, ahead, by, weights, count } = self;
-        let weights: [[_; B]; R] = from_fn(|r| from_fn(|b| f64::splat(simd, weights[r * count + b])));
+        let Self { lines, ahead, by, count, .. } = self;
         let mut sums = [[f64::splat(simd, 0.0); B]; R];
+        let mut weights = sums; // filled in loops: closures would leave it in memory
+        for r in 0..R {
+            for b in 0..B {
+                weights[r][b] = f64::splat(simd, self.weights[r * count + b]);
+            }
+        }
         let full = lines[0].len() / f64::lanes::<S>();
         let tail = full * f64::lanes::<S>();
         if tail < lines[0].len() {
@@ -114,7 +118,7 @@ impl<const R: usize, const B: usize> Tile<'_, R, B> {
             let mut entries = [f64::splat(simd, 0.0); R];
             for r in 0..R {
                 entries[r] = lines[r][i];
-                prefetch(&ahead[r][i]);
+                prefetch_second(&ahead[r][i]);
             }
             for b in 0..B {
                 let (v, mut below) = (by[b][i], down[b][i]);

@@ -17,6 +17,18 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
+/// [`prefetch`] no nearer than the second cache: for lines that the first has no room for until their turn comes, and that
+/// more of may be under way at a time.
+#[inline(always)]
+pub fn prefetch_second<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
+        sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// [`prefetch`] for every cache line of `values`.
 #[inline(always)]
 pub fn prefetch_all<T>(values: &[T]) {
