@@ -9,6 +9,7 @@ import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits, load_iris
 
 R = np.random.default_rng
@@ -91,6 +92,41 @@ def test_noise_variance_is_never_negative(solver):
     X = R(0).standard_normal((40, 3)) @ R(1).standard_normal((3, 12))
     for k in (3, 4, 11):
         assert PCA(k, svd_solver=solver).fit(X).noise_variance_ == 0
+
+
+@pytest.mark.parametrize("solver", ["auto", "lanczos", "randomized", "covariance_eigh", "full"])
+@pytest.mark.parametrize(
+    "shape, spread, dtype",
+    [
+        ((900, 120), lambda j: np.where(j < 5, 10.0 ** (-0.75 * j), 1e-4), "f4"),
+        ((900, 120), lambda j: np.where(j < 5, 10.0 ** (-1.25 * j), 1e-7), "f8"),
+        ((600, 300), lambda j: (j + 1.0) ** -3, "f4"),
+        ((90, 400), lambda j: np.where(j < 5, 10.0 ** (-0.75 * j), 1e-4), "f4"),
+    ],
+)
+def test_noise_far_below_the_first_variance_is_measured(solver, shape, spread, dtype):
+    X = (R(99).standard_normal(shape) * spread(np.arange(shape[1]))).astype(dtype)
+    wide = X.astype(float)
+    values = np.linalg.svd(wide - wide.mean(axis=0), compute_uv=False)
+    wanted = (values[5:] ** 2).sum() / (shape[0] - 1) / (shape[1] - 5)
+    model = PCA(5, svd_solver=solver).fit(X)
+    assert model.noise_variance_ == pytest.approx(wanted, rel=0.02 if dtype == "f4" else 1e-4)
+    assert np.isfinite(model.score(X))
+
+
+@every_solver
+def test_constant_columns_count_for_nothing_in_the_noise_of_scaled_data(solver):
+    X = R(0).standard_normal((200, 4)) @ R(1).standard_normal((4, 4))
+    with_constant = np.insert(X, 2, 3.0, axis=1)
+    for k in (1, 2, 3, 4):
+        right = PCA(k, scale=True, svd_solver=solver).fit(X)
+        model = PCA(k, scale=True, svd_solver=solver).fit(with_constant)
+        assert model.noise_variance_ == pytest.approx(right.noise_variance_, rel=1e-9, abs=1e-15)
+        if k < 4:
+            s, U, found = X.std(axis=0, ddof=1), right.components_, right.explained_variance_
+            C = U.T * (found - right.noise_variance_) @ U + right.noise_variance_ * np.eye(4)
+            by_hand = multivariate_normal(X.mean(axis=0), C * np.outer(s, s)).logpdf(X)
+            assert_allclose(model.score_samples(with_constant), by_hand, rtol=1e-9)
 
 
 @every_solver

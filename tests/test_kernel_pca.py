@@ -6,7 +6,7 @@ import pytest
 from kernel_oracle import KERNELS, SOLVERS, reference
 from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring, kernel_formula
-from prinax import PCA, KernelPCA, kernel_matrix
+from prinax import PCA, KernelPCA, KernelSPCA, kernel_matrix
 from sklearn.datasets import load_iris
 
 R = np.random.default_rng
@@ -56,6 +56,23 @@ def test_training_rows_come_back_in_every_living_direction(kernel):
     assert_allclose(model.eigenvectors_.T @ model.eigenvectors_, np.eye(Z.shape[1]), atol=n * eps)
     error = 8 * n * eps * np.linalg.norm(K, 2) / np.sqrt(model.eigenvalues_)
     assert (np.abs(model.transform(given) - Z).max(axis=0) <= error).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", lambda a, b: np.exp(-((a - b) ** 2).sum() / 100)])
+def test_the_constant_vector_is_no_component(kernel):
+    """H 1 = 0, so at most n - 1 directions live, however the rounding of the centred kernel falls."""
+    eps = np.finfo(float).eps
+    for seed in [*range(8), 24] if isinstance(kernel, str) else [24]:
+        X = R(seed).normal(size=(250 if isinstance(kernel, str) else 150, 100))
+        n = len(X)
+        model = KernelPCA(kernel=kernel, n_components=n)
+        Z = model.fit_transform(X)
+        living = model.eigenvalues_ > 0
+        assert living.sum() <= n - 1
+        assert np.abs(model.eigenvectors_[:, living].sum(axis=0)).max() <= n * eps
+        error = 8 * n * eps * model.eigenvalues_[0] / np.sqrt(model.eigenvalues_[living])
+        assert (np.abs(model.transform(X) - Z).max(axis=0)[living] <= error).all()
+        assert KernelSPCA(target_kernel="identity", kernel=kernel).fit(X).rank_ <= n - 1
 
 
 # --- the formulas -------------------------------------------------------------------------------------------

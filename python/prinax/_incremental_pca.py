@@ -64,8 +64,8 @@ class IncrementalPCA(GaussianProjection):
     total_variance_ : float
         Sum of all variances, kept or not.
     rank_ : int
-        Directions with a variance above the rounding of a squared matrix: sigma_j**2 > d eps sigma_1**2, eps
-        of the coarsest rows seen.
+        Directions, of those computed, with a variance above the rounding of a squared matrix: sigma_j**2 >
+        d eps sigma_1**2, eps of the coarsest rows seen.
     n_components_ : int
         Number of components kept, k.
     n_samples_seen_ : int

@@ -84,11 +84,13 @@ class PCA(GaussianProjection):
     scale_ : ndarray of shape (n_features_in_,) or None
         Column standard deviations when ``scale=True``, 0 for a constant column; else None.
     noise_variance_ : float
-        ``(total_variance_ - sum(explained_variance_)) / (d - k)``, 0 when k = d.
+        ``(total_variance_ - sum(explained_variance_)) / (d - k)``, 0 when k = d or nothing left out varies.
+        With ``scale=True`` d counts the columns that vary.
     total_variance_ : float
         Sum of all variances, kept or not.
     rank_ : int
-        Number of directions, kept or not, with a variance above rounding.
+        Number of directions with a variance above rounding: of all with ``svd_solver="full"`` or
+        ``n_components=None``, else of those that the solver computed, which may be no more than are kept.
     n_components_ : int
         Number of components kept, k.
     n_samples_ : int

@@ -46,7 +46,7 @@ impl KernelMeans {
         for sum in &mut columns {
             *sum /= size;
         }
-        let grand = columns.iter().sum::<f64>() / size;
+        let grand = lanes(columns.iter().copied()) / size;
         Self { pilot, columns, grand }
     }
 

@@ -1,5 +1,7 @@
 //! What of centred rows lies outside the span of a few directions.
 
+use super::operator::{times, transpose_times};
+use super::qr::Qr;
 use crate::error::Result;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -37,7 +39,18 @@ pub fn remainder<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Res
     parts.into_iter().sum()
 }
 
-/// The same of the rows in `range`.
+/// Orthonormal columns that span X'X V (d x k, k <= d): of a tilt of v_k towards another direction a share of
+/// (sigma_j / sigma_k)^2 is left, nothing where X does not vary along it.
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+pub fn stepped<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Result<DMatrix<f64>> {
+    let (d, k) = v.shape();
+    let images = transpose_times(x, &times(x, v.as_slice(), team)?, team)?;
+    Ok(Qr::of(&images, d, k).q_times(&DMatrix::identity(k, k)))
+}
+
+/// [`remainder`] of the rows in `range`.
 fn outside<T: Lane>(
     x: &Centered<T>,
     range: Range<usize>,
@@ -70,5 +83,18 @@ mod tests {
         let v = DMatrix::from_column_slice(4, 1, &[1.0, 0.0, 0.0, 0.0]);
         let right: f64 = (0..n).map(|i| ((i % 3) as f64).powi(2) + 1.0).sum();
         assert_eq!(remainder(&x, &v, &Team::solo()).unwrap(), right);
+    }
+
+    #[test]
+    fn a_step_takes_away_what_leans_towards_dead_directions() {
+        // Singular values 1, 1e-3, 1e-6 and 0 along the axes; the first two directions lean towards the other two.
+        let data: Vec<f64> = (0..16).map(|at| if at % 5 == 0 { [1.0, 1e-3, 1e-6, 0.0][at / 5] } else { 0.0 }).collect();
+        let x = Centered::new(MatrixView::new(&data, 4, 4).unwrap(), &[0.0; 4], None);
+        let lean: f64 = 0.01;
+        let c = (1.0 - lean * lean).sqrt();
+        let v = DMatrix::from_column_slice(4, 2, &[c, 0.0, 0.0, lean, 0.0, c, lean, 0.0]);
+        let v = stepped(&x, &v, &Team::solo()).unwrap();
+        let rest = remainder(&x, &v, &Team::solo()).unwrap();
+        assert!((rest - 1e-12).abs() <= 1e-17, "{rest:e}");
     }
 }

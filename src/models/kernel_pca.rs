@@ -167,13 +167,13 @@ impl KernelPca {
         let Pairs { mut values, mut vectors } = solved.pairs;
         refuse_negative::<T>(&values, solved.noise)?;
         let living = values.iter().take_while(|&&v| v > solved.noise).count();
+        let living = turn_from_constant(&mut vectors, living);
         values[living..].fill(0.0);
         let all = options.components == Components::All;
         if options.living_only || all {
             values.truncate(living);
             vectors = vectors.resize_horizontally(living, 0.0);
         }
-        turn_from_constant(&mut vectors, living);
         fix_signs(&mut vectors, T::EPSILON);
         let scores = scaled_columns(&vectors, |j| values[j].sqrt());
         let ratio = values.iter().map(|v| if solved.total > 0.0 { (v / solved.total).min(1.0) } else { 0.0 }).collect();

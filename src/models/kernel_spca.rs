@@ -113,7 +113,8 @@ impl KernelSpca {
         drop(centred);
         let floor = floor::<T>(&pairs, n, noise);
         let rank = living(&pairs, floor);
-        turn_from_constant(&mut pairs.vectors, rank);
+        let rank = turn_from_constant(&mut pairs.vectors, rank);
+        pairs.values.iter_mut().skip(rank).for_each(|value| *value = 0.0);
         Self::assemble::<T>(pairs, floor, DMatrix::clone, 1.0, mean, components)
     }
 

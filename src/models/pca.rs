@@ -68,7 +68,7 @@ pub struct Pca {
     pub mean: Vec<f64>,
     /// Column standard deviations where the data were divided by them, 0 for constant columns.
     pub scale: Option<Vec<f64>>,
-    /// (total - kept) / (d - k)
+    /// (total - kept) / (d - k); of scaled data d counts the columns that vary.
     pub noise_variance: f64,
     /// Sum of all variances.
     pub total_variance: f64,
@@ -150,7 +150,8 @@ impl Pca {
         let k = options.components.choose(&variances, total, weight)?;
         let rest = if complete { Some(0.0) } else { rest.map(|rest| rest / divisor) };
         let spread = Spread { total, variances: &variances, rest, rank };
-        let noise = spread.noise(k, d, p as f64 * eps);
+        let varying = scale.as_ref().map_or(d, |scale| scale.iter().filter(|&&s| s > 0.0).count());
+        let noise = spread.noise(k, varying, p as f64 * eps);
         pairs = pairs.truncated(k);
         fix_signs(&mut pairs.vectors, eps);
         let square = |v: f64| power::scale(v, 2 * unit);
@@ -195,7 +196,7 @@ impl Spread<'_> {
         if self.total > 0.0 { (variance / self.total).min(1.0) } else { 0.0 }
     }
 
-    /// Mean variance of the d - k directions left out, 0 where none of them lives. From the discarded values themselves
+    /// Mean variance of the d - k directions left out, of d that data can vary in; 0 where none of them lives. From the discarded values themselves
     /// where the others are known; else from the total, of which a share `slack` is rounding.
     fn noise(&self, k: usize, d: usize, slack: f64) -> f64 {
         if k >= d || (self.rest == Some(0.0) && k >= self.rank) {

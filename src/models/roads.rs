@@ -9,7 +9,7 @@ use crate::covariance::{Moments, MomentsOptions};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular,
+    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular, stepped,
 };
 use crate::matrix::MatrixView;
 use crate::power;
@@ -71,9 +71,12 @@ pub(super) fn solve<T: Lane>(
 }
 
 /// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
-/// total, so that the difference has lost half of its digits); 0 where all of it is dead (by the rule of [`rank`]) or due
-/// to the residual of the pairs: directions tilted by tol sigma_1^2 / sigma_k^2 leave the square of that times sigma_k^2
-/// behind, each.
+/// total, so that the difference has lost half of its digits); 0 where all of it is no more than one dead direction may
+/// have (by the rule of [`rank`]), which rounding never exceeds.
+///
+/// Directions with a residual of tol sigma_1^2 may be tilted by tol sigma_1^2 / sigma_k^2, and leave the square of that times
+/// sigma_k^2 behind, each. Where that could be what is measured, it is measured again after a step that leaves no tilt
+/// towards dead directions.
 fn measured_rest<T: Lane>(
     rows: &Centered<T>,
     pairs: &Singular,
@@ -87,10 +90,13 @@ fn measured_rest<T: Lane>(
     if total - kept > T::EPSILON.sqrt() * total || *last == 0.0 {
         return Ok(None);
     }
-    let rest = remainder(rows, &pairs.vectors, team)?;
+    let dead = (p * T::EPSILON * first).powi(2);
     let tilted = k * (tolerance::<T>(options.tol) * first * first / last).powi(2);
-    let dead = (p - k) * (p * T::EPSILON * first).powi(2);
-    Ok(Some(if rest > tilted + dead { rest } else { 0.0 }))
+    let mut rest = remainder(rows, &pairs.vectors, team)?;
+    if rest > dead && rest <= tilted + dead {
+        rest = remainder(rows, &stepped(rows, &pairs.vectors, team)?, team)?;
+    }
+    Ok(Some(if rest > dead { rest } else { 0.0 }))
 }
 
 /// Pairs, whether they are all, and the road that found them: another where the one asked for leads nowhere.
