@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from prinax import PCA
+from prinax import PCA, IncrementalPCA
 
 
 @pytest.fixture
@@ -94,6 +94,19 @@ def test_names_are_checked_where_both_sides_have_them(frame):
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="X has feature names, but PCA was fitted without"):
         PCA(n_components=2).fit(frame.to_numpy()).transform(frame)
+
+
+def test_warnings_point_to_the_line_of_the_caller_however_deep_the_call(frame):
+    model = IncrementalPCA(n_components=2, batch_size=50).fit(frame)
+    calls = [
+        lambda: model.transform(frame.to_numpy()),
+        lambda: model.partial_fit(frame.to_numpy()),
+        lambda: IncrementalPCA(n_components=2).fit([frame, frame.to_numpy()]),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
+            call()
+        assert (caught[0].filename, caught[0].lineno) == (__file__, call.__code__.co_firstlineno)
 
 
 # --- copies and files ---------------------------------------------------------------------------------------

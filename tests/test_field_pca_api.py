@@ -96,7 +96,7 @@ def test_noise_variance_is_never_negative(solver):
 
 @pytest.mark.parametrize("solver", ["auto", "lanczos", "randomized", "covariance_eigh", "full"])
 @pytest.mark.parametrize(
-    "shape, spread, dtype",
+    ("shape", "spread", "dtype"),
     [
         ((900, 120), lambda j: np.where(j < 5, 10.0 ** (-0.75 * j), 1e-4), "f4"),
         ((900, 120), lambda j: np.where(j < 5, 10.0 ** (-1.25 * j), 1e-7), "f8"),

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import pickle
 import resource
 import struct
@@ -246,6 +247,11 @@ def test_paths_and_types_are_refused_with_a_sentence(frozen, tmp_path):
         FrozenTransform.load(tmp_path / "model")
     with pytest.raises(FileNotFoundError):
         FrozenTransform.load(tmp_path / "model.npz")
+    for call in (frozen.save, FrozenTransform.load):
+        with pytest.raises(TypeError, match="path must be a str or a path, got a int"):
+            call(3)
+    frozen.save(os.fsencode(tmp_path / "bytes.npz"))
+    assert_array_equal(FrozenTransform.load(os.fsencode(tmp_path / "bytes.npz")).matrix, frozen.matrix)
     with pytest.raises(TypeError, match="data must be bytes, got a str"):
         FrozenTransform.from_bytes("text")
 

@@ -1,5 +1,7 @@
 """Data frames as input: what is read as numbers, and what is refused with a sentence."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -78,6 +80,14 @@ def test_names_must_all_be_strings_or_none():
     assert _validation.column_names(pandas.DataFrame(SMALL)) is None
     with pytest.raises(TypeError, match=says("Feature names", "'int'", "'str'")):
         PCA().fit(pandas.DataFrame(SMALL, columns=["a", 1]))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_decimal_columns_are_numbers(library):
+    module = pytest.importorskip(library)
+    columns = {"a": [Decimal("1.5"), Decimal("-0.25")], "b": [Decimal("2"), Decimal("3")]}
+    A = read(module.DataFrame(columns) if library == "polars" else module.table(columns))
+    assert_array_equal(A, [[1.5, 2.0], [-0.25, 3.0]])
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

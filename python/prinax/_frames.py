@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._validation import Array
 
 # How polars and pyarrow spell the types that are numbers.
-NUMERIC = ("float", "double", "int", "uint", "bool", "halffloat")
+NUMERIC = ("float", "double", "int", "uint", "bool", "halffloat", "decimal")
 SINGLE = ("Float32", "float")
 
 

@@ -137,7 +137,10 @@ NAMES = ("matrix", "mean", "scale")
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
-    name = os.fspath(path)
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"path must be a str or a path, got a {type(path).__name__}") from None
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return suffix

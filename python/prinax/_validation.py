@@ -156,17 +156,19 @@ def same_names(found: Array | None, fitted: Array | None, by: str) -> None:
     if found is None and fitted is None:
         return
     if fitted is None:
-        warnings.warn(
-            f"X has feature names, but {by} was fitted without feature names", UserWarning, stacklevel=4
-        )
+        _warn(f"X has feature names, but {by} was fitted without feature names")
     elif found is None:
-        warnings.warn(
-            f"X does not have valid feature names, but {by} was fitted with feature names",
-            UserWarning,
-            stacklevel=4,
-        )
+        _warn(f"X does not have valid feature names, but {by} was fitted with feature names")
     elif list(found) != list(fitted):
         raise ValueError(_names_differ(list(found), list(fitted)))
+
+
+def _warn(message: str) -> None:
+    """A warning at the first line of the stack that is not ours, however deep the call."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def same_input_names(names: Any, fitted: Array | None, d: int) -> None:
