@@ -41,9 +41,9 @@ pub(super) fn whole<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Re
 pub(super) fn half(tiles: &Tiles<f64>, out: &mut [f64], team: &Team) -> Result<(f64, Vec<f64>)> {
     let layout = layout::<f64>(tiles.rows().count());
     let mut board = Board::new(layout);
-    for (first, band) in layout.split(out) {
-        for (i, row) in band.chunks_exact_mut(layout.dim() - first).enumerate() {
-            board.cut(first + i, first, row);
+    for (span, piece) in layout.split(out) {
+        for (i, row) in (span.first..).zip(piece.chunks_exact_mut(span.width)) {
+            board.cut(i, span.left, row);
         }
     }
     let pilot = run(Corner(tiles));

@@ -3,7 +3,7 @@
 use super::product::inner_products;
 use super::stream::Stream;
 use super::upper::multiply;
-use crate::bands::{Band, Layout};
+use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -94,7 +94,7 @@ impl Operator for Dense<'_> {
         }
         if dim * dim >= BEYOND_CACHES {
             let layout = Layout::new(dim, BAND);
-            return multiply(Band::of_whole(self.entries, layout), layout, q, z, team);
+            return multiply(layout.of_whole(self.entries), layout, q, z, team);
         }
         // The columns are the rows: A is symmetric.
         let pieces = (dim * dim / PIECE_ELEMENTS).clamp(1, MOST_PIECES);

@@ -3,18 +3,15 @@
 
 use super::operator::Operator;
 use super::vectors::Vectors;
-use crate::bands::{Band, Layout, UpperBands};
+use crate::bands::{Layout, Piece, Span, UpperBands};
 use crate::error::Result;
 use crate::simd::mirrored::Mirrored;
 use crate::simd::run;
 use crate::simd::skinny::{Dots, Lines};
 use crate::threads::Team;
 
-/// Columns that a band is multiplied by at a time: their parts of four vectors and of the product, 24 KiB, stay in the
-/// first cache.
-const PIECE: usize = 384;
-/// Bands are multiplied in at most this many pieces, whose results are added in order.
-const PIECES: usize = 16;
+/// The matrix is multiplied in about this many shares, whose results are added in order.
+const SHARES: usize = 16;
 
 impl Operator for UpperBands<'_> {
     fn dim(&self) -> usize {
@@ -22,13 +19,13 @@ impl Operator for UpperBands<'_> {
     }
 
     fn apply(&self, q: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
-        multiply(self.bands(), self.layout(), q, z, team)
+        multiply(self.pieces(), self.layout(), q, z, team)
     }
 }
 
-/// Z = A Q from the bands of A's upper half.
+/// Z = A Q from the pieces of A's upper half.
 pub(super) fn multiply<'a>(
-    bands: impl Iterator<Item = Band<'a>>,
+    pieces: impl Iterator<Item = Piece<'a>>,
     layout: Layout,
     q: &[f64],
     z: &mut [f64],
@@ -40,11 +37,11 @@ pub(super) fn multiply<'a>(
         return Ok(());
     }
     let vectors = Vectors::<f64>::of(q, dim);
-    let parts = team.map(pieces(bands, layout.len().div_ceil(PIECES)), |bands: Vec<Band>| {
-        let mut part = Part::new(&bands, &vectors);
-        for band in bands {
+    let parts = team.map(shares(pieces, layout.len().div_ceil(SHARES)), |pieces: Vec<Piece>| {
+        let mut part = Part::new(&pieces, &vectors);
+        for piece in pieces {
             team.check()?;
-            part.add(band);
+            part.add(piece);
         }
         Ok(part)
     });
@@ -58,20 +55,21 @@ pub(super) fn multiply<'a>(
     Ok(())
 }
 
-/// Neighbouring bands together, of about `share` entries.
-fn pieces<'a>(bands: impl Iterator<Item = Band<'a>>, share: usize) -> Vec<Vec<Band<'a>>> {
-    let (mut pieces, mut filled) = (Vec::<Vec<Band>>::new(), share);
-    for band in bands {
-        if filled >= share {
-            pieces.push(Vec::new());
+/// Neighbouring bands together, of about `size` entries.
+fn shares<'a>(pieces: impl Iterator<Item = Piece<'a>>, size: usize) -> Vec<Vec<Piece<'a>>> {
+    let (mut shares, mut filled) = (Vec::<Vec<Piece>>::new(), size);
+    for piece in pieces {
+        let Span { first, left, rows, width } = piece.span;
+        if left == first && filled >= size {
+            shares.push(Vec::new());
             filled = 0;
         }
-        filled += band.rows * band.width;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(band);
+        filled += rows * width;
+        if let Some(share) = shares.last_mut() {
+            share.push(piece);
         }
     }
-    pieces
+    shares
 }
 
 /// What some bands give to the product: nothing to the rows above the first of them.
@@ -85,8 +83,9 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(bands: &[Band], vectors: &'a Vectors<f64>) -> Self {
-        let (first, end) = bands.first().zip(bands.last()).map_or((0, 0), |(a, b)| (a.first, b.first + b.rows));
+    fn new(pieces: &[Piece], vectors: &'a Vectors<f64>) -> Self {
+        let ends = pieces.first().zip(pieces.last()).map(|(a, b)| (a.span.first, b.span.first + b.span.rows));
+        let (first, end) = ends.unwrap_or((0, 0));
         let mut rows = vec![0.0; (end - first) * vectors.count];
         for (c, vector) in vectors.each().enumerate() {
             rows.iter_mut().skip(c).step_by(vectors.count).zip(&vector[first..end]).for_each(|(to, from)| *to = *from);
@@ -94,18 +93,22 @@ impl<'a> Part<'a> {
         Self { first, vectors, rows, sums: Vectors::zeros(vectors.count, vectors.len - first) }
     }
 
-    fn add(&mut self, band: Band) {
-        let Band { first, rows, width, stride, entries } = band;
+    fn add(&mut self, piece: Piece) {
+        let Piece { span: Span { first, left, rows, width }, stride, entries } = piece;
         let count = self.vectors.count;
         let weights = &self.rows[(first - self.first) * count..][..rows * count];
         let mut along = vec![0.0; rows * count];
-        // The square on the diagonal holds both halves.
-        let square = Lines::new(entries, rows, stride, rows);
-        run(Dots { lines: square, by: self.vectors.piece(first, rows), out: &mut along });
-        for left in (rows..width).step_by(PIECE) {
-            let lines = Lines::new(&entries[left..], rows, stride, PIECE.min(width - left));
-            let by = self.vectors.piece(first + left, lines.len());
-            let down = &mut self.sums.data[first + left - self.first..];
+        let mut beside = 0;
+        if left == first {
+            // The square on the diagonal holds both halves.
+            let square = Lines::new(entries, rows, stride, rows);
+            run(Dots { lines: square, by: self.vectors.piece(first, rows), out: &mut along });
+            beside = rows;
+        }
+        if beside < width {
+            let lines = Lines::new(&entries[beside..], rows, stride, width - beside);
+            let by = self.vectors.piece(left + beside, width - beside);
+            let down = &mut self.sums.data[left + beside - self.first..];
             run(Mirrored { lines, by, weights, along: &mut along, down, stride: self.sums.stride });
         }
         for (i, sums) in (first - self.first..).zip(along.chunks_exact(count)) {
@@ -120,13 +123,13 @@ mod tests {
 
     #[test]
     fn products_are_those_of_the_whole() {
-        for (dim, height) in [(1, 1), (7, 3), (30, 24), (61, 25), (700, 30)] {
+        for (dim, height) in [(1, 1), (7, 3), (30, 24), (61, 25), (700, 30), (900, 170)] {
             let entry = |i: usize, j: usize| ((i.max(j) * 7 + i.min(j) * 3) % 11) as f64 - 5.0;
             let layout = Layout::new(dim, height);
             let mut entries = vec![0.0; layout.len()];
-            for (first, band) in layout.split(&mut entries) {
-                for (at, x) in band.iter_mut().enumerate() {
-                    *x = entry(first + at / (dim - first), first + at % (dim - first));
+            for (span, piece) in layout.split(&mut entries) {
+                for (at, x) in piece.iter_mut().enumerate() {
+                    *x = entry(span.first + at / span.width, span.left + at % span.width);
                 }
             }
             let matrix = UpperBands::new(&entries, layout).unwrap();
@@ -142,7 +145,7 @@ mod tests {
 
             let (mut whole, mut again) = (vec![0.0; dim * dim], vec![0.0; q.len()]);
             matrix.unfold(&mut whole);
-            multiply(Band::of_whole(&whole, layout), layout, &q, &mut again, &Team::solo()).unwrap();
+            multiply(layout.of_whole(&whole), layout, &q, &mut again, &Team::solo()).unwrap();
             assert_eq!(again, z);
         }
     }
