@@ -111,8 +111,9 @@ impl<'a> Part<'a> {
             let down = &mut self.sums.data[left + beside - self.first..];
             run(Mirrored { lines, by, weights, along: &mut along, down, stride: self.sums.stride });
         }
-        for (i, sums) in (first - self.first..).zip(along.chunks_exact(count)) {
-            sums.iter().enumerate().for_each(|(c, sum)| self.sums.data[c * self.sums.stride + i] += sum);
+        for (c, sums) in self.sums.data.chunks_exact_mut(self.sums.stride).enumerate() {
+            let sums = sums[first - self.first..].iter_mut();
+            sums.zip(along.iter().skip(c).step_by(count)).for_each(|(sum, along)| *sum += along);
         }
     }
 }
