@@ -6,7 +6,7 @@ use super::moments::two_sum;
 use super::product::split;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
-use crate::simd::{Lane, run};
+use crate::simd::{Lane, prefetch_all_second, run};
 use crate::threads::Team;
 use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
@@ -24,6 +24,11 @@ const GROUPS: usize = 16;
 const ROWS_PER_CLASS: usize = 16;
 /// Fewest values of a group: about 0.2 ms of work.
 const GROUP_VALUES: usize = 1 << 18;
+/// Bytes between the row that is added and the one that is sent for: a fraction of the second cache.
+const AHEAD_BYTES: usize = 1 << 14;
+/// Elements added, and of the later row sent for, at a time: few enough to be on their way together. Shorter rows are read
+/// ahead well enough without.
+const PIECE: usize = 64;
 
 /// The class of each row, numbered from 0.
 #[derive(Clone, Debug)]
@@ -166,7 +171,7 @@ fn add_rows<T: Lane>(
         let rows = start..range.end.min(start + step);
         let codes = &codes[rows.clone()];
         if plain {
-            run(Add { rows: x.rows_in(rows), codes, pilot, sums });
+            run(Add { rows: x.rows_in(start..x.rows()), codes, pilot, sums });
         } else {
             let copy = &mut copy[..rows.len() * d];
             x.copy_rows(rows.clone(), copy);
@@ -176,8 +181,10 @@ fn add_rows<T: Lane>(
     Ok(())
 }
 
-/// `sums[code of row i] += row i - pilot`, for contiguous rows.
+/// `sums[code of row i] += row i - pilot`, for contiguous rows. Meanwhile the memory is asked for later ones: of itself it
+/// reads too little ahead.
 struct Add<'a, T> {
+    /// At least as many as there are codes.
     rows: MatrixView<'a, T>,
     codes: &'a [u32],
     pilot: &'a [f64],
@@ -191,12 +198,17 @@ impl<T: Lane> WithSimd for Add<'_, T> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { rows, codes, pilot, sums } = self;
         let d = pilot.len();
+        let ahead = (AHEAD_BYTES / size_of::<T>()).div_ceil(d.max(1));
         for (i, &code) in codes.iter().enumerate() {
             let Some(row) = rows.row(i) else { return };
+            let mut next = rows.row(i + ahead).filter(|_| d >= PIECE).unwrap_or_default().chunks(PIECE);
             let line = &mut sums[code as usize * d..][..d];
-            for ((sum, &x), p) in line.iter_mut().zip(row).zip(pilot) {
-                let x: f64 = x.into();
-                *sum += x - p;
+            for ((line, row), pilot) in line.chunks_mut(PIECE).zip(row.chunks(PIECE)).zip(pilot.chunks(PIECE)) {
+                prefetch_all_second(next.next().unwrap_or_default());
+                for ((sum, &x), p) in line.iter_mut().zip(row).zip(pilot) {
+                    let x: f64 = x.into();
+                    *sum += x - p;
+                }
             }
         }
     }

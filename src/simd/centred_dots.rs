@@ -3,7 +3,7 @@
 
 use super::lane_sums::totals;
 use super::skinny::{CHUNK_BYTES, DEEP, Lines, WIDE, dot_block};
-use super::{Centered, Lane};
+use super::{Centered, Lane, prefetch_second};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 use std::ops::Range;
@@ -91,8 +91,10 @@ fn group<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     let (high, low) = source.mean_parts();
     let mut lines = panel.chunks_mut(stride);
     let lines: [&mut [T]; R] = from_fn(|_| lines.next().map_or(&mut [][..], |line| &mut line[span.clone()]));
+    let rows = from_fn(|r| &source.raw().row(start + r).unwrap_or_default()[span.clone()]);
     let piece = Piece {
-        rows: from_fn(|r| &source.raw().row(start + r).unwrap_or_default()[span.clone()]),
+        rows,
+        ahead: from_fn(|r| source.raw().row(start + R + r).map_or(rows[r], |row| &row[span.clone()])),
         block: from_fn(|b| &by.get(b)[span.clone()]),
         high: &high[span.clone()],
         low: if low.is_empty() { &[] } else { &low[span.clone()] },
@@ -105,6 +107,8 @@ fn group<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
 #[derive(Clone, Copy)]
 struct Piece<'a, T, const R: usize, const B: usize> {
     rows: [&'a [T]; R],
+    /// What the memory should bring meanwhile.
+    ahead: [&'a [T]; R],
     block: [&'a [T]; B],
     high: &'a [T],
     low: &'a [T],
@@ -123,6 +127,7 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     let len = piece.high.len();
     let full = len / T::lanes::<S>();
     let rows = piece.rows.map(|row| &T::vectors::<S>(row).0[..full]);
+    let ahead = piece.ahead.map(|row| &T::vectors::<S>(row).0[..full]);
     let block = piece.block.map(|line| &T::vectors::<S>(line).0[..full]);
     let high = &T::vectors::<S>(piece.high).0[..full];
     let deep = !piece.low.is_empty();
@@ -134,6 +139,7 @@ fn tile<T: Lane, S: Simd, const R: usize, const B: usize, const SCALED: bool>(
     for i in 0..full {
         let mut x = [zero; R];
         for r in 0..R {
+            prefetch_second(&ahead[r][i]);
             x[r] = T::vsub(simd, rows[r][i], high[i]);
             if deep {
                 x[r] = T::vsub(simd, x[r], low[i]);

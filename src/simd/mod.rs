@@ -30,6 +30,6 @@ pub use exp::{exp, exp2_nonpositive, tanh};
 pub use lane::Lane;
 pub use lane_sums::totals;
 pub use level::{Level, level, run, run_along, run_at, run_narrow};
-pub use prefetch::{prefetch, prefetch_all, prefetch_second};
+pub use prefetch::{prefetch, prefetch_all, prefetch_all_second, prefetch_second};
 pub use rows::{Centered, Parts};
 pub use spread::Spread;

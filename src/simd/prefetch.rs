@@ -35,6 +35,12 @@ pub fn prefetch_all<T>(values: &[T]) {
     values.iter().step_by(per_line::<T>()).for_each(prefetch);
 }
 
+/// [`prefetch_second`] for every cache line of `values`.
+#[inline(always)]
+pub fn prefetch_all_second<T>(values: &[T]) {
+    values.iter().step_by(per_line::<T>()).for_each(prefetch_second);
+}
+
 /// The rows that are read next, sent for a few cache lines at a time while something else is computed: then they are near
 /// when their turn comes, and the computation hides the way from main memory. Many lines at once would hold up its own.
 #[derive(Clone, Copy, Debug)]
