@@ -11,12 +11,14 @@
 mod centering;
 mod features;
 mod gamma;
+mod incomplete_gamma;
 mod permutation;
 mod shuffle;
 mod source;
 mod statistic;
 
-pub use gamma::{GammaTest, gamma_test, upper_gamma};
+pub use gamma::{GammaTest, gamma_test};
+pub use incomplete_gamma::upper_gamma;
 pub use permutation::{PermutationTest, Permutations, permutation_test};
 pub use source::Sample;
 pub use statistic::{Estimator, cka, hsic};

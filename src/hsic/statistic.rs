@@ -80,8 +80,9 @@ fn is_definite<T: Element>(sample: &Sample<T>) -> bool {
     !matches!(sample, Sample::Precomputed(_) | Sample::Rows(_, Kernel::Poly { .. } | Kernel::Sigmoid { .. }))
 }
 
-fn finite(x: f64) -> Result<f64> {
-    if x.is_nan() {
+/// `x`, or the error of a kernel or a statistic that `f64` cannot hold.
+pub(super) fn finite(x: f64) -> Result<f64> {
+    if !x.is_finite() {
         return Err(Error::value("the kernel", "values beyond the range of float64", "finite on this data"));
     }
     Ok(x)
