@@ -141,10 +141,10 @@ PUBLIC_METHODS = [
 ]
 
 
-@pytest.mark.parametrize("module", ["_pca", "_covariance", "_linalg"])
+@pytest.mark.parametrize("module", sorted(set(prinax._MODULE_OF.values())))
 def test_examples_in_the_documentation(module):
     done = doctest.testmod(importlib.import_module(f"prinax.{module}"))
-    assert done.attempted > 0
+    assert done.attempted > 0 or module in {"_base", "_threads"}
     assert done.failed == 0
 
 
