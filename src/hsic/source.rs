@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units};
 use crate::linalg::check_symmetric;
 use crate::matrix::{Element, MatrixView};
+use crate::power;
 use crate::simd::pairs::{Group, strip};
 use crate::simd::{Aligned, run};
 use crate::threads::Team;
@@ -25,6 +26,8 @@ const PILOT_ROWS: usize = strip::<f64>();
 pub(super) struct Source<'a> {
     blocks: Blocks<'a>,
     pilot: f64,
+    /// Values are in units of 2^exponent.
+    exponent: i32,
 }
 
 enum Blocks<'a> {
@@ -33,9 +36,9 @@ enum Blocks<'a> {
     Given(Box<dyn CopyBlocks + Sync + 'a>),
 }
 
-/// A stored matrix as blocks of `f64`.
+/// A stored matrix as blocks of `f64`, times a factor.
 trait CopyBlocks {
-    fn copy_blocks(&self, group: &Group, blocks: &mut [f64]);
+    fn copy_blocks(&self, factor: f64, group: &Group, blocks: &mut [f64]);
 }
 
 impl<T: Element> Sample<'_, T> {
@@ -65,16 +68,21 @@ impl<'a> Source<'a> {
                     Kernel::Linear { .. } => Kernel::Linear { centered: true },
                     other => other,
                 };
+                let tiles_of = |x| Tiles::square(x, &kernel, &extent, Units::Own);
                 let few = x.every(x.rows().div_ceil(PILOT_ROWS));
-                let pilot = run(Pilot { tiles: &Tiles::square(few, &kernel, &extent, Units::Own) });
-                Ok(Self { blocks: Blocks::Tiles(Box::new(Tiles::square(x, &kernel, &extent, Units::Own))), pilot })
+                let (few, tiles) = (tiles_of(few), tiles_of(x));
+                let exponent = tiles.exponent();
+                let pilot = power::scale(run(Pilot { tiles: &few }), few.exponent() - exponent);
+                Ok(Self { blocks: Blocks::Tiles(Box::new(tiles)), pilot, exponent })
             }
             Sample::Precomputed(matrix) => {
-                check_symmetric(matrix, what)?;
+                let exponent = power::unit(check_symmetric(matrix, what)?);
+                let down = power::power(-exponent);
                 let step = matrix.rows().div_ceil(PILOT_ROWS).max(1);
                 let at: Vec<usize> = (0..matrix.rows()).step_by(step).collect();
-                let pairs = at.iter().flat_map(|&i| at.iter().filter(move |&&j| j > i).map(move |&j| matrix.at(i, j)));
-                Ok(Self { pilot: mean(pairs), blocks: Blocks::Given(Box::new(matrix)) })
+                let pairs = at.iter().flat_map(|&i| at.iter().filter(move |&&j| j > i).map(move |&j| (i, j)));
+                let pilot = mean(pairs.map(|(i, j)| matrix.at(i, j) * down));
+                Ok(Self { pilot, blocks: Blocks::Given(Box::new(matrix)), exponent })
             }
         }
     }
@@ -94,10 +102,7 @@ impl<'a> Source<'a> {
 
     /// Values are in units of 2^exponent.
     pub(super) fn exponent(&self) -> i32 {
-        match &self.blocks {
-            Blocks::Tiles(tiles) => tiles.exponent(),
-            Blocks::Given(_) => 0,
-        }
+        self.exponent
     }
 
     /// The kernel values of a group of blocks, in the order of [`Group::blocks`]; padding holds finite numbers in the
@@ -106,21 +111,21 @@ impl<'a> Source<'a> {
     pub(super) fn fill<S: Simd>(&self, simd: S, group: &Group, blocks: &mut [f64]) {
         match &self.blocks {
             Blocks::Tiles(tiles) => tiles.fill(simd, group, blocks),
-            Blocks::Given(matrix) => matrix.copy_blocks(group, blocks),
+            Blocks::Given(matrix) => matrix.copy_blocks(power::power(-self.exponent), group, blocks),
         }
     }
 }
 
 impl<T: Element> CopyBlocks for MatrixView<'_, T> {
-    fn copy_blocks(&self, group: &Group, blocks: &mut [f64]) {
+    fn copy_blocks(&self, factor: f64, group: &Group, blocks: &mut [f64]) {
         let (n, size) = (self.rows(), strip::<f64>());
         for ((a, b), block) in group.blocks().zip(blocks.chunks_exact_mut(size * size)) {
             let cols = b * size..n.min((b + 1) * size);
             for (i, line) in (a * size..n).zip(block.chunks_exact_mut(size)) {
                 line.fill(0.0);
                 match self.row(i).and_then(|row| row.get(cols.clone())) {
-                    Some(row) => line.iter_mut().zip(row).for_each(|(out, &k)| *out = k.into()),
-                    None => line.iter_mut().zip(cols.clone()).for_each(|(out, j)| *out = self.at(i, j)),
+                    Some(row) => line.iter_mut().zip(row).for_each(|(out, &k)| *out = k.into() * factor),
+                    None => line.iter_mut().zip(cols.clone()).for_each(|(out, j)| *out = self.at(i, j) * factor),
                 }
             }
         }

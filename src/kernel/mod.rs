@@ -4,6 +4,7 @@
 //! added to the data changes nothing. Data are packed in units of a power of two: no distance over- or underflows.
 
 mod bandwidth;
+mod base;
 mod center;
 mod cross;
 mod extent;

@@ -1,5 +1,6 @@
 //! A kernel over packed rows, given block by block: nothing of size n x n is held.
 
+use super::base::{Base, longest};
 use super::{Extent, Kernel};
 use crate::matrix::{Element, MatrixView};
 use crate::power;
@@ -30,12 +31,15 @@ const PRODUCTS: f64 = 8.0;
 /// Degrees up to here are taken by repeated squaring where they are whole.
 const WHOLE_DEGREE: f64 = 1e6;
 
+/// tanh t = t - t^3/3 + .. is t to the last digit of an `f64` where t has two terms below 2^this.
+const STRAIGHT: i32 = -27;
+
 /// Whether kernel values come as they are or in a unit of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Units {
     /// As they are.
     Plain,
-    /// Linear kernels in units of 2^[`Tiles::exponent`], so that none over- or underflows.
+    /// Those without a bound in units of 2^[`Tiles::exponent`], so that none over- or underflows. For one set of rows.
     Own,
 }
 
@@ -246,16 +250,27 @@ pub(super) fn plan<T: Lane, U: Element>(
             }
         }
         Kernel::Poly { gamma, degree, coef0 } => {
-            let (factor, shift) = (narrow(gamma.in_units(2 * size)), narrow(coef0));
+            let Base { factor, shift, exponent } = match units {
+                Units::Plain => Base::plain(gamma, coef0, size),
+                Units::Own => Base::own(gamma, coef0, degree, (longest(x, size), size)),
+            };
+            let (factor, shift) = (narrow(factor), narrow(shift));
             let profile = if degree.fract() == 0.0 && degree <= WHOLE_DEGREE {
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and in range
                 Profile::Power(Power { factor, shift, degree: degree as u32 })
             } else {
                 Profile::RealPower(RealPower { factor, shift, degree })
             };
-            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
+            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, exponent) }
         }
         Kernel::Sigmoid { gamma, coef0 } => {
+            if units == Units::Own {
+                let Base { factor, shift, exponent } = Base::own(gamma, coef0, 1.0, (longest(x, size), size));
+                if exponent <= STRAIGHT {
+                    let profile = Profile::Power(Power { factor: narrow(factor), shift: narrow(shift), degree: 1 });
+                    return Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, exponent) };
+                }
+            }
             let profile = Profile::Sigmoid(Sigmoid { factor: narrow(gamma.in_units(2 * size)), shift: narrow(coef0) });
             Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
         }

@@ -12,12 +12,13 @@ const ASYMMETRY: f64 = 1e3;
 /// Rows and columns of a square in which a matrix is compared with its transpose: both stay in the first cache.
 const SQUARE: usize = 32;
 
-/// Square, finite and symmetric to rounding, or an error that says what `k`, called `what`, is instead. Time O(n^2).
+/// The largest magnitude of a `k` that is square, finite and symmetric to rounding, or an error that says what `k`, called
+/// `what`, is instead. Time O(n^2).
 ///
 /// # Errors
 /// [`Error::Value`], [`Error::NotFinite`].
-pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<()> {
-    if is_exact(k) { Ok(()) } else { compare_halves(k, what, |_, _, _| ()) }
+pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Result<f64> {
+    if let Some(largest) = exact_size(k) { Ok(largest) } else { compare_halves(k, what, |_, _, _| ()) }
 }
 
 /// The n x n matrix `k`, called `what` in errors, exactly symmetric and in `f64`: itself where it is all that, else the
@@ -27,7 +28,7 @@ pub fn check_symmetric<T: Element>(k: MatrixView<T>, what: &'static str) -> Resu
 /// Those of [`check_symmetric`].
 pub fn symmetric<'a, T: Element>(k: MatrixView<'a, T>, what: &'static str) -> Result<Cow<'a, [f64]>> {
     if let Some(entries) = contiguous(k).and_then(|entries| try_cast_slice(entries).ok().filter(|_| T::DOUBLE))
-        && is_exact(k)
+        && exact_size(k).is_some()
     {
         return Ok(Cow::Borrowed(entries));
     }
@@ -51,7 +52,8 @@ pub fn symmetric_into<T: Element>(k: MatrixView<T>, what: &'static str, out: &mu
         let mean = 0.5 * a + 0.5 * b;
         out[i * n + j] = mean;
         out[j * n + i] = mean;
-    })
+    })?;
+    Ok(())
 }
 
 /// The entries row after row, or column after column, which is the same for a symmetric matrix.
@@ -59,11 +61,13 @@ fn contiguous<T: Element>(k: MatrixView<'_, T>) -> Option<&[T]> {
     k.as_slice().or_else(|| k.transpose().as_slice())
 }
 
-/// Whether `k` is square and contiguous, every entry finite and equal to its mirror image: the usual case, seen at
-/// several times the speed of [`compare_halves`].
-fn is_exact<T: Element>(k: MatrixView<T>) -> bool {
+/// The largest magnitude of `k` where it is square and contiguous, every entry finite and equal to its mirror image: the
+/// usual case, seen at several times the speed of [`compare_halves`].
+fn exact_size<T: Element>(k: MatrixView<T>) -> Option<f64> {
     let n = k.rows();
-    let Some(entries) = contiguous(k).filter(|_| k.cols() == n) else { return false };
+    let entries = contiguous(k).filter(|_| k.cols() == n)?;
+    // One a column of the squares: a single one would wait for itself.
+    let mut largest = [T::of(0.0); SQUARE];
     let mut mirrored = [[T::of(0.0); SQUARE]; SQUARE];
     for (top, left) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
         let (height, width) = (SQUARE.min(n - top), SQUARE.min(n - left));
@@ -72,24 +76,26 @@ fn is_exact<T: Element>(k: MatrixView<T>) -> bool {
         }
         let mut exact = true;
         for (row, line) in entries[top * n..].chunks(n).zip(&mirrored).take(height) {
-            for (a, b) in row[left..left + width].iter().zip(line) {
-                // a - a is 0 for a finite number alone.
-                exact &= (a == b) & ((*a).into() - (*a).into() == 0.0);
+            for ((a, b), largest) in row[left..left + width].iter().zip(line).zip(&mut largest) {
+                // NaN is not equal to itself.
+                exact &= a == b;
+                let size = T::of((*a).into().abs());
+                *largest = if size > *largest { size } else { *largest };
             }
         }
         if !exact {
-            return false;
+            return None;
         }
     }
-    true
+    Some(largest.into_iter().map(Into::into).fold(0.0, f64::max)).filter(|largest| largest.is_finite())
 }
 
-/// Shows each pair of mirrored entries, square by square.
+/// Shows each pair of mirrored entries, square by square; the largest magnitude.
 fn compare_halves<T: Element>(
     k: MatrixView<T>,
     what: &'static str,
     mut visit: impl FnMut((usize, usize), f64, f64),
-) -> Result<()> {
+) -> Result<f64> {
     k.check_finite(what)?;
     let n = k.rows();
     if k.cols() != n {
@@ -118,7 +124,7 @@ fn compare_halves<T: Element>(
         let found = format!("entry ({i}, {j}) = {} and entry ({j}, {i}) = {}", k.at(i, j), k.at(j, i));
         return Err(Error::value(what, found, "symmetric"));
     }
-    Ok(())
+    Ok(largest)
 }
 
 #[cfg(test)]
@@ -135,7 +141,7 @@ mod tests {
         let sentence = symmetric_into(MatrixView::new(&crooked, 2, 2).unwrap(), "X", &mut out).unwrap_err().to_string();
         assert_eq!(sentence, "X must be symmetric, got entry (1, 0) = 0.5 and entry (0, 1) = 1");
         assert!(symmetric_into(MatrixView::new(&crooked, 1, 4).unwrap(), "X", &mut out).is_err());
-        assert_eq!(check_symmetric(MatrixView::new(&nearly, 2, 2).unwrap(), "X"), Ok(()));
+        assert_eq!(check_symmetric(MatrixView::new(&nearly, 2, 2).unwrap(), "X"), Ok(3.0));
         assert_eq!(check_symmetric(MatrixView::new(&crooked, 2, 2).unwrap(), "X").unwrap_err().to_string(), sentence);
         let missing = [1.0, f64::NAN, f64::NAN, 1.0];
         assert!(check_symmetric(MatrixView::new(&missing, 2, 2).unwrap(), "X").is_err());

@@ -6,6 +6,7 @@ use crate::support::dependence::{LINEAR, RBF, X, Y, biased, column, kernels, mat
 use nalgebra::DMatrix;
 use prinax::hsic::{Estimator, Permutations, Sample, cka, gamma_test, hsic, permutation_test};
 use prinax::kernel::{Gamma, Kernel};
+use prinax::power::power;
 use prinax::threads::run;
 use prinax::{Error, MatrixView, Team};
 
@@ -106,6 +107,43 @@ fn dtype_offset_and_scale_do_not_show() {
     let single = X.map(|x| x as f32);
     let mixed = hsic(&column(&single, RBF), &column(&y, RBF), Estimator::Biased, &team).unwrap();
     near(mixed, value(&column(&x, RBF), &column(&y, RBF)), 1e-14);
+}
+
+#[test]
+fn powers_and_matrices_of_any_size_are_the_linear_kernel_of_powers() {
+    // (c x x')^p = c^p x^p x'^p for positive x, and tanh t = t for small t.
+    let team = Team::solo();
+    let x: Vec<f64> = X.iter().map(|x| 1.0 + x.abs() / 50.0).collect();
+    let y = column(&Y, LINEAR);
+    let number = |gamma, degree| Kernel::Poly { gamma: Gamma::Number(gamma), degree, coef0: 0.0 };
+    for (kernel, degree, exponents) in [
+        (number(3.0, 2.0), 2.0, [150, -150, 450, -450]),
+        (number(1e300, 2.5), 2.5, [0, -150, 450, 900]),
+        (number(1.0, 200.0), 200.0, [0, 10, -10, 900]),
+        (Kernel::Sigmoid { gamma: Gamma::Number(1.0), coef0: 0.0 }, 1.0, [-60, -300, -450, -900]),
+    ] {
+        let powers: Vec<f64> = x.iter().map(|x| x.powf(degree)).collect();
+        let powers = column(&powers, LINEAR);
+        for exponent in exponents {
+            let scaled: Vec<f64> = x.iter().map(|x| x * power(exponent)).collect();
+            let scaled = column(&scaled, kernel);
+            for estimator in [Estimator::Biased, Estimator::Unbiased] {
+                let right = cka(&powers, &y, estimator, &team).unwrap();
+                near(cka(&scaled, &y, estimator, &team).unwrap(), right, 1e-10);
+            }
+            let (got, right) = (gamma_test(&scaled, &y, &team).unwrap(), gamma_test(&powers, &y, &team).unwrap());
+            near(got.pvalue, right.pvalue, 1e-9);
+            near(got.shape, right.shape, 1e-9);
+        }
+    }
+    // The value itself, where a number can hold it.
+    let squares: Vec<f64> = x.iter().map(|x| 3.0 * x * x).collect();
+    let right = hsic(&column(&squares, LINEAR), &y, Estimator::Biased, &team).unwrap();
+    let scaled: Vec<f64> = x.iter().map(|x| x * power(80)).collect();
+    near(hsic(&column(&scaled, number(3.0, 2.0)), &y, Estimator::Biased, &team).unwrap(), right * power(320), 1e-12);
+    let beyond: Vec<f64> = x.iter().map(|x| x * power(400)).collect();
+    let error = hsic(&column(&beyond, number(3.0, 2.0)), &y, Estimator::Biased, &team).unwrap_err();
+    assert!(error.to_string().contains("beyond the range of float64"), "{error}");
 }
 
 #[test]
