@@ -1,5 +1,6 @@
 //! gamma from the data: the total variance, or the exact median of all pairwise distances in O(n) memory.
 
+use super::sampling::{bracket, unit_of_squares};
 use super::{Extent, Rate, Tiles, parts};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
@@ -36,8 +37,9 @@ impl Gamma {
     /// For kernels of squared distances.
     pub(super) fn of_squares<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
         let Self::Median = self else { return self.simple(x, extent) };
-        Ok(match median(x, extent, false, team)? {
-            Some(m) => Rate::of(0.5 / (m * m), -2 * extent.spread_exponent()),
+        let unit = unit_of_squares(x, extent);
+        Ok(match median(x, &extent.factors(unit), false, team)? {
+            Some(m) => Rate::of(0.5 / (m * m), -2 * unit),
             None => Rate::of(1.0, 0),
         })
     }
@@ -45,8 +47,9 @@ impl Gamma {
     /// For kernels of absolute distances.
     pub(super) fn of_distances<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
         let Self::Median = self else { return self.simple(x, extent) };
-        Ok(match median(x, extent, true, team)? {
-            Some(m) => Rate::of(1.0 / m, -extent.spread_exponent()),
+        let unit = extent.spread_exponent();
+        Ok(match median(x, &extent.factors(unit), true, team)? {
+            Some(m) => Rate::of(1.0 / m, -unit),
             None => Rate::of(1.0, 0),
         })
     }
@@ -66,21 +69,22 @@ impl Gamma {
     }
 }
 
-/// The median distance in units of 2^(spread exponent): two middle ones averaged, nonzero where there is one.
-fn median<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool, team: &Team) -> Result<Option<f64>> {
+/// The median distance of rows whose coordinates are multiplied by `factors`: two middle ones averaged, nonzero where
+/// there is one.
+fn median<T: Element>(x: MatrixView<T>, factors: &[f64], l1: bool, team: &Team) -> Result<Option<f64>> {
     let n = x.rows() as u64;
     let pairs = n * (n - 1) / 2;
     if pairs == 0 {
         return Ok(None);
     }
-    let distances = Distances { tiles: Tiles::distances(x, extent, l1), team };
+    let distances = Distances { tiles: Tiles::distances(x, factors, l1), team };
     let root = |d: f64| if l1 { d } else { d.sqrt() };
     let middle = |zeros: u64, guess| -> Result<f64> {
         let positive = pairs - zeros;
         let (low, high) = distances.ranked(zeros + (positive - 1) / 2, zeros + positive / 2, guess)?;
         Ok(0.5 * root(low) + 0.5 * root(high))
     };
-    let found = middle(0, bracket(x, extent, l1))?;
+    let found = middle(0, bracket(x, factors, l1))?;
     if found > 0.0 {
         return Ok(Some(found));
     }
@@ -94,12 +98,6 @@ const KEPT: usize = 1 << 17;
 
 /// Cells of the histogram that narrows a range of values.
 const CELLS: usize = 1 << 12;
-
-/// Pairs sampled for the first guess, a multiple of the number of rows between these.
-const SAMPLE: (usize, usize) = (1 << 10, 1 << 14);
-
-/// Half the width of the guess, in standard deviations of a sampled rank: it misses about once in a thousand.
-const SIGMAS: f64 = 3.5;
 
 /// The distances of all pairs i < j, computed anew in each pass.
 struct Distances<'a> {
@@ -164,42 +162,6 @@ impl Distances<'_> {
         }
         Ok(total)
     }
-}
-
-/// A range that most likely holds the median, from pairs of rows at a few fixed distances in the order of the data:
-/// every row is sampled equally often.
-fn bracket<T: Element>(x: MatrixView<T>, extent: &Extent, l1: bool) -> (f64, f64) {
-    let n = x.rows();
-    let rounds = (4 * n).clamp(SAMPLE.0, SAMPLE.1).div_ceil(n);
-    if n * (n - 1) / 2 <= rounds * n {
-        return (0.0, f64::INFINITY);
-    }
-    let factors = extent.factors(extent.spread_exponent());
-    let distance = |i: usize, j: usize| -> f64 {
-        let sum = |apart: &dyn Fn(usize) -> f64| {
-            let parts = factors.iter().enumerate().map(|(k, f)| (apart(k) * f).abs());
-            if l1 { parts.sum::<f64>() } else { parts.map(|a| a * a).sum::<f64>() }
-        };
-        match (x.row(i), x.row(j)) {
-            (Some(x), Some(y)) => sum(&|k| x[k].into() - y[k].into()),
-            _ => sum(&|k| x.at(i, k) - x.at(j, k)),
-        }
-    };
-    let mut sample: Vec<f64> = (0..rounds * n).map(|s| distance(s % n, (s + stride(s / n, n)) % n)).collect();
-    let size = sample.len();
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
-    let margin = (SIGMAS * 0.5 * (size as f64).sqrt()) as usize + 1;
-    let mut at = |rank: usize| *sample.select_nth_unstable_by(rank, f64::total_cmp).1;
-    let (low, high) = (at(size / 2 - margin.min(size / 2)), at((size / 2 + margin).min(size - 1)));
-    (low, high)
-}
-
-/// The `round`-th distance between sampled rows, from 1 to n - 1: multiples of the golden ratio fall between all
-/// earlier ones, and no period of the data follows them.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a fraction of n
-fn stride(round: usize, n: usize) -> usize {
-    let fraction = (0.618_033_988_749_895 * (round + 1) as f64).fract();
-    1 + (fraction * (n - 1) as f64) as usize
 }
 
 /// Bits of distance that one cell of the range spans, as a shift.

@@ -92,6 +92,11 @@ impl Extent {
         if largest > 0.0 { power::exponent(largest).clamp(-FARTHEST, FARTHEST) } else { 0 }
     }
 
+    /// The smallest unit in which every value is a number, and which has an inverse.
+    pub(super) fn least_unit(&self) -> i32 {
+        (self.size_exponent() - FARTHEST).max(-FARTHEST)
+    }
+
     /// 2^-e for each column, 0 for constant ones: they add nothing to a difference, and could overflow in its unit.
     #[must_use]
     pub fn factors(&self, exponent: i32) -> Vec<f64> {

@@ -8,6 +8,7 @@ use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView, zeros};
+use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
 
@@ -110,11 +111,12 @@ pub(super) fn check_power<T: Lane>(kernel: &Kernel, out: &[T]) -> Result<()> {
 /// # Errors
 /// [`Error::NotFinite`] and [`Error::TooFew`], as for the matrix.
 pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel, mean: &[f64]) -> Result<Vec<f64>> {
-    let extent = Extent::of(x, "X")?;
+    Extent::of(x, "X")?;
     let origin = if matches!(kernel, Kernel::Linear { centered: true }) { mean } else { &[] };
-    let unit = extent.size_exponent();
     let mut diagonal = Vec::with_capacity(x.rows());
     x.each_row(|row| {
+        // Each row in its own unit: one far row leaves the others their digits.
+        let unit = power::unit(row.iter().fold(0.0, |most: f64, &x| most.max(x.into().abs())));
         let centred = row.iter().enumerate().map(|(j, &x)| x.into() - origin.get(j).unwrap_or(&0.0));
         diagonal.push(match *kernel {
             Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::Delta => 1.0,

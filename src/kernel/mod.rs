@@ -6,13 +6,16 @@
 mod bandwidth;
 mod base;
 mod center;
+mod cosine;
 mod cross;
 mod extent;
 mod few;
 mod functions;
 mod matrix;
 mod products;
+mod range;
 mod rate;
+mod sampling;
 mod square;
 mod tiles;
 

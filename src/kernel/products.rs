@@ -1,6 +1,7 @@
 //! The kernel matrix of a set of long rows with itself, where it is a function of their products: a Gram matrix whose rows
 //! become kernel values while they are near.
 
+use super::range::holds;
 use super::tiles::{Meeting, Plan, plan};
 use super::{Extent, Kernel, Units};
 use crate::error::Result;
@@ -30,7 +31,7 @@ pub(super) fn whole<T: Lane>(
 ) -> Result<bool> {
     let (n, d) = (x.rows(), x.cols());
     // Each row of the cosine has a factor of its own, which columns cannot carry.
-    if n == 0 || d < LONG || matches!(kernel, Kernel::Cosine) {
+    if n == 0 || d < LONG || matches!(kernel, Kernel::Cosine) || !holds::<T, T>(x, None, kernel, extent) {
         return Ok(false);
     }
     let Plan { meeting, profile, mut origin, factors, unit_diagonal, .. } =

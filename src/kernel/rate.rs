@@ -56,10 +56,31 @@ impl Rate {
         power::scale(self.value, self.exponent + exponent)
     }
 
+    /// The smallest e with 2^e above the rate.
+    pub(super) fn exponent(self) -> i32 {
+        power::exponent(self.value) + self.exponent
+    }
+
+    /// The rate times x 2^exponent: infinite only where all of it is.
+    pub(super) fn times(self, x: f64, exponent: i32) -> f64 {
+        let own = power::exponent(self.value);
+        power::scale(power::scale(self.value, -own) * x, self.exponent + own + exponent)
+    }
+
+    /// (rate x 2^exponent)^degree for a positive x and a degree below 1, whatever the base.
+    pub(super) fn root(self, x: f64, exponent: i32, degree: f64) -> f64 {
+        let fraction = |x: f64| power::scale(x, -power::exponent(x));
+        let whole = self.exponent() + exponent + power::exponent(x);
+        let logarithm = f64::from(whole) * degree;
+        #[allow(clippy::cast_possible_truncation)] // a few thousand at most
+        let steps = logarithm.floor() as i32;
+        power::scale((fraction(self.value) * fraction(x)).powf(degree) * (logarithm - logarithm.floor()).exp2(), steps)
+    }
+
     /// The rate times the squared length of a row, computed in units of 2^unit.
     pub(super) fn of_square(self, row: impl Iterator<Item = f64>, unit: i32) -> f64 {
         let down = power::power(-unit);
-        self.in_units(2 * unit) * row.map(|x| (x * down) * (x * down)).sum::<f64>()
+        self.times(row.map(|x| (x * down) * (x * down)).sum::<f64>(), 2 * unit)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A kernel over packed rows, given block by block: nothing of size n x n is held.
 
 use super::base::{Base, longest};
+use super::cosine::{RAISE, inverse_lengths};
+use super::range::{Detour, RowUnits, fill_narrowed, holds, unit_of_distances};
 use super::{Extent, Kernel};
 use crate::matrix::{Element, MatrixView};
 use crate::power;
@@ -63,6 +65,8 @@ pub struct Tiles<T> {
     /// The exact diagonal of a set with itself, padded; empty where the computed one is it.
     diagonal: Vec<T>,
     exponent: i32,
+    /// Where values come from that no one unit of `T` holds.
+    detour: Option<Detour>,
 }
 
 /// What a kernel asks of the packing.
@@ -89,15 +93,14 @@ impl<T: Lane> Tiles<T> {
         Self::new(x, Some(y), kernel, extent, Units::Plain)
     }
 
-    /// Squared (`l1` = false) or absolute distances in units of 2^(2e) or 2^e, e the extent's spread exponent.
+    /// Squared (`l1` = false) or absolute distances of rows whose coordinates are multiplied by `factors`.
     #[must_use]
-    pub fn distances<U: Element>(x: MatrixView<U>, extent: &Extent, l1: bool) -> Self {
-        let factors = extent.factors(extent.spread_exponent());
+    pub fn distances<U: Element>(x: MatrixView<U>, factors: &[f64], l1: bool) -> Self {
         let plan = Plan {
             meeting: if l1 { Meeting::Absolute } else { Meeting::Square },
             profile: Profile::Scale(Scale(T::of(1.0))),
             origin: Vec::new(),
-            factors,
+            factors: factors.to_vec(),
             exponent: 0,
             unit_diagonal: false,
         };
@@ -119,7 +122,36 @@ impl<T: Lane> Tiles<T> {
                 (inverse_lengths(x, raise), y.map(|y| inverse_lengths(y, raise)).unwrap_or_default());
             return Self::packed(x, y, plan, (&lengths, &others));
         }
-        Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]))
+        if holds::<T, U>(x, y, kernel, extent) {
+            return Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]));
+        }
+        if !T::DOUBLE {
+            return Self::narrowed(Tiles::new(x, y, kernel, extent, units));
+        }
+        match kernel {
+            Kernel::Poly { .. } | Kernel::Sigmoid { .. } => {
+                let own = RowUnits::of(x, y, *kernel);
+                let (lengths, others) = own.factors();
+                let tiles = Self::packed(x, y, of_products(Scale(T::of(1.0)), 0), (&lengths, &others));
+                Self { detour: Some(Detour::Rows(own)), ..tiles }
+            }
+            _ => Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[])),
+        }
+    }
+
+    /// The values of `wide` in `T`.
+    fn narrowed(wide: Tiles<f64>) -> Self {
+        let outline = |points: &Points<f64>| Points::outline(points.count(), points.dim());
+        Self {
+            rows: outline(&wide.rows),
+            cols: wide.cols.as_ref().map(outline),
+            meeting: wide.meeting,
+            profile: Profile::Scale(Scale(T::of(1.0))),
+            halves: (Vec::new(), Vec::new()),
+            diagonal: Vec::new(),
+            exponent: wide.exponent,
+            detour: Some(Detour::Wide(Box::new(wide))),
+        }
     }
 
     fn packed<U: Element>(
@@ -146,7 +178,7 @@ impl<T: Lane> Tiles<T> {
                 *one = T::of(0.0);
             }
         }
-        Self { rows, cols, meeting, profile, halves, diagonal, exponent }
+        Self { rows, cols, meeting, profile, halves, diagonal, exponent, detour: None }
     }
 
     /// The strips on the left.
@@ -188,6 +220,9 @@ impl<T: Lane> WithSimd for Fill<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { tiles, group, blocks } = self;
+        if let Some(Detour::Wide(wide)) = &tiles.detour {
+            return fill_narrowed(simd, wide, group, blocks);
+        }
         let sets = (&tiles.rows, tiles.cols());
         match tiles.meeting {
             Meeting::Product => pair_sums::<Product, T, S>(simd, sets, group, blocks),
@@ -200,6 +235,9 @@ impl<T: Lane> WithSimd for Fill<'_, T> {
             let halves = (strip_of(&tiles.halves.0, a), strip_of(other, b));
             let height = tiles.rows.rows_in(a);
             tiles.profile.apply(simd, &mut block[..height * size], halves);
+            if let Some(Detour::Rows(own)) = &tiles.detour {
+                own.apply((a, b), &mut block[..height * size]);
+            }
             if a == b && !tiles.diagonal.is_empty() {
                 for (entry, one) in block.iter_mut().step_by(size + 1).zip(&tiles.diagonal[a * size..]) {
                     *entry = *one;
@@ -275,24 +313,29 @@ pub(super) fn plan<T: Lane, U: Element>(
             Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
         }
         Kernel::Rbf { gamma } => {
-            let gamma = gamma.in_units(2 * spread);
+            let unit = unit_of_distances::<T>(gamma, 2, extent);
+            let gamma = gamma.in_units(2 * unit);
             let decay = Decay(narrow(gamma * LOG2_E));
             let farthest = |x: MatrixView<U>| extent.squared_distances(x, spread).0;
-            let products = x.cols() > DIFFERENCES && gamma * farthest(x).max(y.map_or(0.0, farthest)) <= PRODUCTS;
-            let plan = Plan { factors: extent.factors(spread), unit_diagonal: true, ..of_products(one, 0) };
+            let near = || gamma * farthest(x).max(y.map_or(0.0, farthest)) <= PRODUCTS;
+            let products = x.cols() > DIFFERENCES && unit == spread && near();
+            let plan = Plan { factors: extent.factors(unit), unit_diagonal: true, ..of_products(one, 0) };
             if products {
                 Plan { profile: Profile::DecayOfProducts(decay), origin: extent.mean().to_vec(), ..plan }
             } else {
                 Plan { profile: Profile::Decay(decay), meeting: Meeting::Square, ..plan }
             }
         }
-        Kernel::Laplacian { gamma } => Plan {
-            profile: Profile::Decay(Decay(narrow(gamma.in_units(spread) * LOG2_E))),
-            meeting: Meeting::Absolute,
-            factors: extent.factors(spread),
-            unit_diagonal: true,
-            ..of_products(one, 0)
-        },
+        Kernel::Laplacian { gamma } => {
+            let unit = unit_of_distances::<T>(gamma, 1, extent);
+            Plan {
+                profile: Profile::Decay(Decay(narrow(gamma.in_units(unit) * LOG2_E))),
+                meeting: Meeting::Absolute,
+                factors: extent.factors(unit),
+                unit_diagonal: true,
+                ..of_products(one, 0)
+            }
+        }
         // Unscaled: the difference of two unequal numbers is never 0.
         Kernel::Delta => Plan {
             profile: Profile::Equal(Equal),
@@ -310,22 +353,4 @@ fn uniform(exponent: i32, columns: usize) -> Vec<f64> {
 /// In the element type, and finite: infinity times a distance of 0 would be NaN.
 fn narrow<T: Element>(x: f64) -> T {
     T::of(x.clamp(-T::MAX, T::MAX))
-}
-
-/// Binary digits below the smallest normal number: subnormal rows raised by so many have a length whose inverse is a
-/// number.
-const RAISE: i32 = 52;
-
-/// 1 / |2^raise x_i|, 0 for a zero row, and for one too short to have an inverse; each row in its own unit.
-fn inverse_lengths<U: Element>(x: MatrixView<U>, raise: i32) -> Vec<f64> {
-    let mut lengths = Vec::with_capacity(x.rows());
-    x.each_row(|row| {
-        let largest = row.iter().fold(0.0f64, |m, &x| m.max(x.into().abs()));
-        let unit = if largest > 0.0 { -power::exponent(largest) } else { 0 };
-        let down = power::power(unit.clamp(-1000, 1000));
-        let square: f64 = row.iter().map(|&x| (x.into() * down) * (x.into() * down)).sum();
-        let inverse = if square > 0.0 { down * power::power(-raise) / square.sqrt() } else { 0.0 };
-        lengths.push(if inverse.is_finite() { inverse } else { 0.0 });
-    });
-    lengths
 }

@@ -90,6 +90,12 @@ impl<T: Lane> Points<T> {
         Self { panel, count, dim }
     }
 
+    /// The outline of `count` rows without their numbers, which come from elsewhere.
+    #[must_use]
+    pub fn outline(count: usize, dim: usize) -> Self {
+        Self { panel: Aligned::zeros(0), count, dim }
+    }
+
     /// Number of rows packed.
     #[must_use]
     pub fn count(&self) -> usize {
