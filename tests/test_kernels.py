@@ -188,6 +188,33 @@ def test_centring_keeps_what_is_small_beside_a_constant(rng):
     assert_allclose(center_kernel(1.0 - small), centring(50) @ -small @ centring(50), atol=1e-15)
 
 
+@pytest.mark.parametrize("n", [2, 4, 600])
+def test_centring_where_sums_overflow(n, rng):
+    signs = rng.choice([-1.0, 1.0], n)
+    signs[1::2] = -signs[::2]  # they sum to 0, so H K H = K
+    K = np.outer(signs, signs) * 2.0**1023
+    assert_array_equal(center_kernel(K), K)
+    assert_array_equal(center_kernel(K[:3], K), K[:3])
+    assert_array_equal(center_kernel(K[:2], np.zeros((n, n))), K[:2])
+    K = np.outer(signs, signs) * 1e308
+    for shift in (0.5e308, -0.5e308):
+        assert_allclose(center_kernel(0.25 * K + shift), 0.25 * K, rtol=1e-15 * n)
+    assert_array_equal(center_kernel(np.full((n, n), 1e308)), np.zeros((n, n)))
+
+
+def test_a_centred_value_beyond_the_dtype_is_refused():
+    signs = np.array([[1, -1, -1], [-1, 1, 1], [-1, 1, 1]])  # the first centred value is 16/9
+    for dtype in ("f4", "f8"):
+        largest = np.finfo(dtype).max
+        name = np.dtype(dtype).name
+        for K in ((signs * largest).astype(dtype), (signs * (0.57 * largest)).astype(dtype)):
+            for arguments in ((K,), (K, K)):
+                with pytest.raises(ValueError, match=f"^K must be a matrix that {name} can hold once"):
+                    center_kernel(*arguments)
+        K = (signs * (0.56 * largest)).astype(dtype)
+        assert_allclose(center_kernel(K)[0, 0] / largest, 0.56 * 16 / 9, rtol=1e-6)
+
+
 # --- refusals -----------------------------------------------------------------------------------------------
 
 X = np.arange(12.0).reshape(4, 3)

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
+use crate::power;
 use crate::threads::Team;
 
 /// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the same
@@ -23,6 +24,8 @@ pub struct KernelMeans {
     columns: Vec<f64>,
     /// Mean of (K - pilot) over all.
     grand: f64,
+    /// All of these are in units of 2^unit: 0 unless sums of finite values would overflow.
+    unit: i32,
 }
 
 impl KernelMeans {
@@ -47,7 +50,7 @@ impl KernelMeans {
             *sum /= size;
         }
         let grand = lanes(columns.iter().copied()) / size;
-        Self { pilot, columns, grand }
+        Self { pilot, columns, grand, unit: 0 }
     }
 
     /// Number of training rows.
@@ -65,13 +68,13 @@ impl KernelMeans {
     /// Mean of each column of the training kernel.
     #[must_use]
     pub fn columns(&self) -> Vec<f64> {
-        self.columns.iter().map(|c| self.pilot + c).collect()
+        self.columns.iter().map(|c| power::scale(self.pilot + c, self.unit)).collect()
     }
 
     /// Mean of the whole training kernel.
     #[must_use]
     pub fn grand(&self) -> f64 {
-        self.pilot + self.grand
+        power::scale(self.pilot + self.grand, self.unit)
     }
 
     /// Centres new rows in place: k_t becomes k_t - mean(k_t) - column means + grand mean, all of the training kernel.
@@ -79,7 +82,8 @@ impl KernelMeans {
     /// `rows`: row-major, n_new x n.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `rows` does not hold whole rows, [`Error::NotFinite`], [`Error::Interrupted`].
+    /// [`Error::Shape`] when `rows` does not hold whole rows, [`Error::NotFinite`], [`Error::Value`] where a centred value
+    /// is beyond the range of its type, [`Error::Interrupted`].
     pub fn center_rows<T: Element>(&self, rows: &mut [T], team: &Team) -> Result<()> {
         let n = self.len();
         if n == 0 || !rows.len().is_multiple_of(n) {
@@ -88,35 +92,68 @@ impl KernelMeans {
         let done = team.map(rows.chunks_mut(n * LANES).collect(), |rows: &mut [T]| {
             team.check()?;
             for row in rows.chunks_exact_mut(n) {
-                let mean = lanes(row.iter().map(|&k| k.into() - self.pilot)) / n as f64;
-                finite(mean, "K")?;
-                self.center_row(row, mean);
+                let mean = self.mean_of(row);
+                if mean.is_finite() {
+                    self.center_row(row, mean)?;
+                    continue;
+                }
+                row.iter().try_for_each(|&k| finite(k.into(), "K"))?;
+                let lower = self.lowered(headroom(n));
+                lower.center_row(row, lower.mean_of(row))?;
             }
             Ok(())
         });
         done.into_iter().collect()
     }
 
-    /// (k - pilot) - (row mean + column mean) + grand mean
-    fn center_row<T: Element>(&self, row: &mut [T], mean: f64) {
-        for (k, column) in row.iter_mut().zip(&self.columns) {
-            *k = T::of(((*k).into() - self.pilot) - (mean + column) + self.grand);
-        }
+    /// Mean of (k - pilot) over a row.
+    fn mean_of<T: Element>(&self, row: &[T]) -> f64 {
+        let down = power::power(-self.unit);
+        lanes(row.iter().map(|&k| k.into() * down - self.pilot)) / row.len() as f64
     }
+
+    /// The same in units 2^by times as large.
+    fn lowered(&self, by: i32) -> Self {
+        let down = |x: f64| power::scale(x, -by);
+        let columns = self.columns.iter().map(|&c| down(c)).collect();
+        Self { pilot: down(self.pilot), columns, grand: down(self.grand), unit: self.unit + by }
+    }
+
+    /// (k - pilot) - (row mean + column mean) + grand mean; refuses what is beyond the range of `T`.
+    fn center_row<T: Element>(&self, row: &mut [T], mean: f64) -> Result<()> {
+        let (down, up, mut sound) = (power::power(-self.unit), power::power(self.unit), true);
+        for (k, column) in row.iter_mut().zip(&self.columns) {
+            let centred = ((*k).into() * down - self.pilot) - (mean + column) + self.grand;
+            *k = T::of(centred * up);
+            sound &= (*k).into().abs() <= T::MAX;
+        }
+        if sound { Ok(()) } else { Err(beyond_range::<T>()) }
+    }
+}
+
+/// Powers of two that sums over n values and their mean, of differences of these, may grow by.
+fn headroom(n: usize) -> i32 {
+    power::exponent(n as f64) + 2
+}
+
+fn beyond_range<T: Element>() -> Error {
+    let dtype = if T::DOUBLE { "float64" } else { "float32" };
+    Error::value("K", "one whose centred values overflow", format!("a matrix that {dtype} can hold once it is centred"))
 }
 
 /// H K H in place, for a row-major n x n matrix; exactly symmetric where `k` is. Returns the means that were removed,
 /// with which the rows of new points are centred. Time O(n^2), no n x n temporary.
 ///
 /// # Errors
-/// [`Error::Value`] when `k` is not n x n, [`Error::NotFinite`], [`Error::Interrupted`].
+/// [`Error::Value`] when `k` is not n x n, or where a centred value is beyond the range of its type;
+/// [`Error::NotFinite`], [`Error::Interrupted`].
 pub fn center_kernel<T: Element>(k: &mut [T], n: usize, team: &Team) -> Result<KernelMeans> {
     let Sums { means, rows } = Sums::of(MatrixView::new(k, n, n)?, "K", team)?;
     let bands = k.chunks_mut(n * LANES).zip(rows.chunks(LANES)).collect();
     let done = team.map(bands, |(band, means_of_rows): (&mut [T], &[f64])| {
         team.check()?;
         for (row, mean) in band.chunks_exact_mut(n).zip(means_of_rows) {
-            means.center_row(row, *mean);
+            means.center_row(row, *mean)?;
         }
         Ok(())
     });
@@ -137,11 +174,23 @@ impl Sums {
             let found = format!("an array of shape ({n}, {})", k.cols());
             return Err(Error::value(what, found, NOT_EMPTY));
         }
-        let pilot = k.at(0, 0);
+        let sums = Self::in_unit(k, 0, team)?;
+        if sums.means.grand.is_finite() && sums.rows.iter().all(|mean| mean.is_finite()) {
+            return Ok(sums);
+        }
+        k.check_finite(what)?;
+        // Finite values with sums that are not: in a unit that these have room in, nothing that counts is lost.
+        Self::in_unit(k, headroom(n), team)
+    }
+
+    /// In units of 2^unit.
+    fn in_unit<T: Element>(k: MatrixView<T>, unit: i32, team: &Team) -> Result<Self> {
+        let (n, down) = (k.rows(), power::power(-unit));
+        let pilot = k.at(0, 0) * down;
         let bands: Vec<_> = (0..n).step_by(BAND).map(|from| from..n.min(from + BAND)).collect();
         let parts = team.map(bands, |band| {
             team.check()?;
-            Ok(band_sums(k.rows_in(band), pilot))
+            Ok(band_sums(k.rows_in(band), pilot, down))
         });
         let (mut rows, mut columns) = (Vec::with_capacity(n), vec![0.0; n]);
         for part in parts {
@@ -152,17 +201,12 @@ impl Sums {
         for sum in &mut rows {
             *sum /= n as f64;
         }
-        let means = KernelMeans::from_sums(pilot, columns);
-        if !means.grand.is_finite() {
-            k.check_finite(what)?;
-        }
-        finite(means.grand, what)?;
-        Ok(Self { means, rows })
+        Ok(Self { means: KernelMeans { unit, ..KernelMeans::from_sums(pilot, columns) }, rows })
     }
 }
 
-/// Sums of (k - pilot) along each row of a band, and down its columns.
-fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64) -> (Vec<f64>, Vec<f64>) {
+/// Sums of (down k - pilot) along each row of a band, and down its columns.
+fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64, down: f64) -> (Vec<f64>, Vec<f64>) {
     let n = band.cols();
     let mut columns = vec![0.0; LANES * n];
     let mut rows = Vec::with_capacity(band.rows());
@@ -170,11 +214,11 @@ fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64) -> (Vec<f64>, Vec<f64>
     band.each_row(|row| {
         let mut sum = 0.0;
         for piece in row.chunks(BAND) {
-            sum += lanes(piece.iter().map(|&k| k.into() - pilot));
+            sum += lanes(piece.iter().map(|&k| k.into() * down - pilot));
         }
         rows.push(sum);
         let lane = &mut columns[i % LANES * n..][..n];
-        lane.iter_mut().zip(row).for_each(|(c, &k)| *c += k.into() - pilot);
+        lane.iter_mut().zip(row).for_each(|(c, &k)| *c += k.into() * down - pilot);
         i += 1;
     });
     let total = (0..n).map(|j| fold(std::array::from_fn(|l| columns[l * n + j]))).collect();
@@ -250,6 +294,28 @@ mod tests {
         assert_eq!(error, Error::NotFinite { what: "K", nan: true });
         let means = center_kernel(&mut [1.0f32], 1, &team).unwrap();
         assert!(means.center_rows(&mut [0.5f32, f32::INFINITY][1..], &team).is_err());
+    }
+
+    #[test]
+    fn sums_beyond_the_range_are_taken_in_a_unit() {
+        let (team, m) = (Team::solo(), f64::MAX);
+        let mut k = [m, -m, -m, m];
+        let means = center_kernel(&mut k, 2, &team).unwrap();
+        assert_eq!((k, means.columns(), means.grand()), ([m, -m, -m, m], vec![0.0; 2], 0.0));
+        let mut new = [m, m, m, -m]; // means m and 0
+        means.center_rows(&mut new, &team).unwrap();
+        assert_eq!(new, [0.0, 0.0, m, -m]);
+        let plain = KernelMeans::of(MatrixView::new(&[1.0, 0.0, 0.0, 1.0], 2, 2).unwrap(), "K_train", &team).unwrap();
+        plain.center_rows(&mut new, &team).unwrap();
+        // Of rows whose columns sum to more than there is room for, and which sum to nothing.
+        let mut k = [m, m, -m, -m, -m, m, m, -m, m, -m, -m, m, -m, -m, m, m];
+        let right = k;
+        center_kernel(&mut k, 4, &team).unwrap();
+        assert_eq!(k, right);
+        // The first centred value is m + 2 m / 3 + m / 9.
+        let mut k = [m, -m, -m, -m, m, m, -m, m, m];
+        let error = center_kernel(&mut k, 3, &team).unwrap_err().to_string();
+        assert!(error.contains("K must be a matrix that float64 can hold once it is centred"), "{error}");
     }
 
     #[test]
