@@ -135,6 +135,22 @@ def test_gram_holds_the_inner_products_of_the_rows(shape, dtype, center):
     assert float(np.abs(K - wanted).max()) <= near * longest**2 + 2 * shift * longest
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("dtype", "large"), [("f4", 1e30), ("f4", 1e37), ("f8", 1e160), ("f8", 1e200)])
+def test_one_large_row_leaves_the_inner_products_of_the_others(dtype, large, order, rng):
+    X = rng.standard_normal((40, 30)).astype(dtype, order=order)
+    X[17] *= np.asarray(large, dtype)
+    X[20], X[21] = X[1] / np.asarray(large, dtype), 0
+    rows = X.astype(np.longdouble)
+    found, right = gram(X, center=False), rows @ rows.T
+    lengths = np.sqrt(np.diag(right))
+    inside = np.outer(lengths, lengths) < 1e300
+    tolerance = 1e-6 if dtype == "f4" else 1e-14
+    assert (np.abs(found - right)[inside] <= tolerance * np.outer(lengths, lengths)[inside] + 1e-323).all()
+    assert np.isinf(found[~inside]).all()
+    assert_array_equal(found, found.T)
+
+
 def test_the_centred_gram_matrix_has_zero_row_sums_far_from_the_origin():
     X = rows((30, 6), offset=1e6)
     K = gram(X)

@@ -57,7 +57,8 @@ def gram(X: Any, *, center: bool = True) -> Array:
     Returns
     -------
     ndarray of shape (n_samples, n_samples)
-        Exactly symmetric, float64.
+        Exactly symmetric, float64. Each entry is right beside the lengths of its own two rows, however much
+        larger others are.
 
     Examples
     --------

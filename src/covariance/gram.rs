@@ -3,7 +3,8 @@
 use super::product::{Product, groups, team_within};
 use super::scaled::Scaled;
 use crate::error::Result;
-use crate::power::{exponent, power};
+use crate::matrix::{MatrixView, zeros};
+use crate::power::{exponent, power, scale, scale_all, unit};
 use crate::simd::panel::Panel;
 use crate::simd::syrk::CrossProduct;
 use crate::simd::{Centered, Lane};
@@ -35,6 +36,56 @@ pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
         matrix = products(rows, unit, team)?;
     }
     Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
+}
+
+/// `Y Y'` itself: each entry right beside the lengths of its own two rows, however much larger others are. Entries beyond
+/// the range of `f64` are honestly 0 or infinite.
+///
+/// # Errors
+/// Those of [`gram`].
+pub fn inner_products<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<DMatrix<f64>> {
+    let scaled = gram(rows, team)?;
+    if loses_rows(rows, &scaled.matrix) {
+        return by_rows(rows, scaled, team);
+    }
+    Ok(scaled.unscaled())
+}
+
+/// Squared lengths down to 2^-SMALL, in `f64` and in `f32`, and products down to that of two such rows, keep their digits.
+const SMALL: [i32; 2] = [960, 100];
+
+/// Whether a row that is not zero is too short for the common unit.
+fn loses_rows<T: Lane>(rows: &Centered<T>, matrix: &DMatrix<f64>) -> bool {
+    let least = power(-SMALL[usize::from(!T::DOUBLE)]);
+    let mut row = vec![0.0; rows.cols()];
+    (0..rows.rows()).filter(|&i| matrix[(i, i)] < least).any(|i| {
+        rows.pack_wide(i..i + 1, &mut row);
+        row.iter().any(|&x| x != 0.0)
+    })
+}
+
+/// The products of rows in a unit of their own each, in `f64` whatever the data, through a copy of them.
+fn by_rows<T: Lane>(rows: &Centered<T>, common: Scaled, team: &Team) -> Result<DMatrix<f64>> {
+    let (n, d) = (rows.rows(), rows.cols());
+    let mut wide = zeros::<f64>(n.saturating_mul(d), "a copy of X in float64")?;
+    rows.pack_wide(0..n, &mut wide);
+    if !wide.iter().all(|x| x.is_finite()) {
+        // The difference of a row and the mean is beyond the range before any unit is.
+        return Ok(common.unscaled());
+    }
+    let mut units = Vec::with_capacity(n);
+    for row in wide.chunks_exact_mut(d.max(1)) {
+        let own = unit(row.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+        scale_all(row, -own);
+        units.push(own);
+    }
+    let none = vec![0.0; d];
+    let scaled = Centered::new(MatrixView::new(&wide, n, d)?, &none, None);
+    let mut matrix = products(&scaled, 0, team)?;
+    for (line, own) in matrix.chunks_exact_mut(n.max(1)).zip(&units) {
+        line.iter_mut().zip(&units).for_each(|(x, other)| *x = scale(*x, own + other));
+    }
+    Ok(DMatrix::from_vec(n, n, matrix))
 }
 
 /// Entries whose exponents are this far from 0, in `f64` and in `f32`, need no unit: their squares stay normal numbers,
@@ -80,7 +131,6 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::MatrixView;
 
     #[test]
     fn three_points_by_hand() {
@@ -90,5 +140,21 @@ mod tests {
         let Scaled { matrix, exponent } = gram(&rows, &Team::solo()).unwrap();
         let right = [13.0, 0.0, -13.0, 0.0, 0.0, 0.0, -13.0, 0.0, 13.0];
         assert_eq!((matrix * power(exponent)).as_slice(), right);
+    }
+
+    #[test]
+    fn one_large_row_leaves_the_others() {
+        fn check<T: Lane>(large: f64) {
+            let data = [large, 0.0, 3.0, 4.0, 0.0, 0.0, 1.0 / large, 0.0].map(T::of);
+            let large: f64 = data[0].into();
+            let view = MatrixView::new(&data, 4, 2).unwrap();
+            let found = inner_products(&Centered::new(view, &[0.0; 2], None), &Team::solo()).unwrap();
+            assert_eq!((found[(1, 1)], found[(2, 2)], found[(0, 2)]), (25.0, 0.0, 0.0));
+            assert_eq!((found[(0, 1)], found[(1, 0)], found[(0, 3)]), (3.0 * large, 3.0 * large, 1.0));
+            assert_eq!((found[(0, 0)], found[(3, 3)]), (large * large, large.recip() * large.recip()));
+        }
+        check::<f64>(power(500));
+        check::<f64>(power(700));
+        check::<f32>(power(100));
     }
 }

@@ -17,7 +17,7 @@ pub use center::center_rows;
 pub use class_sums::{ClassSums, Classes};
 pub use columns::Columns;
 pub use fading::Fading;
-pub use gram::gram;
+pub use gram::{gram, inner_products};
 pub(crate) use moments::near_one;
 pub use moments::{Moments, MomentsOptions};
 pub use scaled::Scaled;

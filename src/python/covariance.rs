@@ -2,9 +2,7 @@
 
 use super::arrays::{Matrix, Vector, filled, square, vector, with_view};
 use super::jobs::compute;
-use crate::covariance::{
-    Columns, Fading, Moments as State, MomentsOptions, center_rows as center, gram as inner_products,
-};
+use crate::covariance::{Columns, Fading, Moments as State, MomentsOptions, center_rows as center, inner_products};
 use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
 use numpy::{PyArray1, PyArray2};
@@ -37,7 +35,7 @@ pub(super) fn gram<'py>(py: Python<'py>, x: Matrix<'py>, center: bool) -> PyResu
     let matrix = with_view!(&x, rows => compute(py, (n * n) as f64 * d as f64, |team| {
         let Columns { mean, mean_rest, .. } = Columns::of(rows, center, team)?;
         let rows = Centered::new(rows, &mean, None).with_rest_of_mean(&mean_rest);
-        Ok(inner_products(&rows, team)?.unscaled())
+        inner_products(&rows, team)
     }))?;
     square(py, matrix)
 }
