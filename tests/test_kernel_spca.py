@@ -228,3 +228,46 @@ def test_a_kernel_at_the_edge_of_its_range(X, labels):
     model = KernelSPCA(gamma="median").fit(X * 1e-200, labels)
     right = KernelSPCA(gamma="median").fit(X, labels)
     assert_allclose(model.transform(X[:4] * 1e-200), right.transform(X[:4]), atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("target", ["labels", "numbers", "identity"])
+def test_the_linear_kernel_of_data_in_any_unit(target, dtype, rng):
+    X = rng.standard_normal((30, 4)).astype(dtype)
+    X[:, 3] = 7
+    y = np.arange(30) % 3 if target == "labels" else rng.standard_normal((30, 2))
+    kernel = "identity" if target == "identity" else "auto"
+    plain = {
+        center: prinax.KernelSPCA(kernel="linear", target_kernel=kernel, center=center).fit(X, y)
+        for center in (True, False)
+    }
+    for exponent in (-1000, -664, -470, 470, 664, 1000) if dtype == "f8" else (-120, -70, 70, 120):
+        scaled = np.ldexp(X, exponent)
+        for center, right in plain.items():
+            scores = right.transform(X).astype(float)
+            near = 5e-5 if dtype == "f4" else 1e-12
+            model = prinax.KernelSPCA(kernel="linear", target_kernel=kernel, center=center)
+            found = model.fit_transform(scaled, y)
+            assert_array_equal(found, model.transform(scaled))
+            assert_allclose(np.ldexp(found.astype(float), -exponent), scores, atol=near)
+            one = np.ldexp(model.transform(scaled[:1]).astype(float), -exponent)
+            assert_allclose(one, scores[:1], atol=near)
+            rtol = 1e-5 if dtype == "f4" else 1e-13
+            with np.errstate(over="ignore"):
+                assert_allclose(model.eigenvalues_, np.ldexp(right.eigenvalues_, 2 * exponent), rtol=rtol)
+                assert_allclose(model.hsic_, np.ldexp(right.hsic_, 2 * exponent), rtol=rtol)
+
+
+def test_the_units_of_data_and_target_cancel():
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(20, 4)), rng.normal(size=(20, 2))
+    model = prinax.KernelSPCA(kernel="linear", target_kernel="linear").fit(X * 2.0**-470, Y * 2.0**520)
+    right = np.linalg.svd((X - X.mean(0)).T @ (Y - Y.mean(0)), compute_uv=False) ** 2
+    assert_allclose(model.eigenvalues_, right * 2.0**100, rtol=1e-13)
+
+
+def test_gamma_is_a_number_wherever_there_is_one():
+    X = np.tile([[0.0], [0.75]], (10, 20)) * 2.0**-512  # each of the 20 variances is 0.375^2 2^-1024
+    right = np.ldexp(1 / (20 * 0.375**2), 1024)
+    for model in (prinax.KernelSPCA(gamma="scale"), prinax.KernelPCA(1, kernel="rbf", gamma="scale")):
+        assert_allclose(model.fit(X, [0, 1] * 10).gamma_, right, rtol=1e-13)

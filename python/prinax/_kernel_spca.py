@@ -242,8 +242,5 @@ class KernelSPCA(Transformer):
 
 def _rate_as_number(rate: tuple[float, int]) -> float:
     """``value * 2**exponent``; 0 or infinite where float64 does not reach."""
-    value, exponent = rate
-    try:
-        return float(value) * 2.0**exponent
-    except OverflowError:
-        return float("inf")
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(*rate))

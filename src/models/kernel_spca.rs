@@ -6,14 +6,16 @@
 use super::cross::{Cross, no_direction};
 use super::kernel_map::NewRows;
 use super::kernel_roads::rounding;
+use super::own_unit::OwnUnit;
 use super::projection::LinearMap;
 use super::spca::kept;
 use super::target::Factor;
 use crate::error::{Error, Result};
-use crate::kernel::{Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
+use crate::kernel::{Extent, Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
 use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading, turn_from_constant};
 use crate::matrix::MatrixView;
 use crate::memory;
+use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -30,7 +32,7 @@ pub struct KernelSpca {
     pub eigenvalues: Vec<f64>,
     /// sum of the kept sigma_j^2 / (n - 1)^2
     pub hsic: f64,
-    /// K1/n
+    /// K1/n; of a linear kernel of data far from 1, in their own unit
     pub means: Vec<f64>,
     /// Directions with sigma_j^2 > n eps sigma_1^2 + |HD|^2 times the rounding of K, eps of the kernel matrix's dtype.
     pub rank: usize,
@@ -52,16 +54,27 @@ impl KernelSpca {
         components: Option<usize>,
         team: &Team,
     ) -> Result<Self> {
+        let (model, target) = Self::in_units(k, terms, factor, components, team)?;
+        Ok(model.in_true_units(0, target))
+    }
+
+    /// With Sigma^2 and what is made of it in units of 2^(2 exponent), the exponent that comes with it: that of the target.
+    fn in_units<T: Lane>(
+        k: MatrixView<T>,
+        terms: usize,
+        factor: Option<&Factor>,
+        components: Option<usize>,
+        team: &Team,
+    ) -> Result<(Self, i32)> {
         let noise =
             rounding(k.rows(), terms, T::EPSILON, (0..k.rows()).fold(0.0, |most: f64, i| most.max(k.at(i, i).abs())));
-        let Some(factor) = factor else { return Self::unsupervised(k, noise, components, team) };
+        let Some(factor) = factor else { return Ok((Self::unsupervised(k, noise, components, team)?, 0)) };
         let Cross { psi, exponent, mean } = Cross::of(k, factor, "kernel matrix", team)?;
         let mut inner = factor.centred_transpose_times(&psi);
         inner = (&inner + inner.transpose()) * 0.5;
         let pairs = eigh(&inner, team)?;
-        let units = 2f64.powi(2 * exponent);
         let floor = floor::<T>(&pairs, mean.len(), noise * factor.squared_norm());
-        Self::assemble::<T>(pairs, floor, |w| factor.centred_times(w), units, mean, components)
+        Ok((Self::assemble::<T>(pairs, floor, |w| factor.centred_times(w), mean, components)?, exponent))
     }
 
     /// From rows and a kernel, whose matrix is the one n x n buffer; and the kernel as the data have settled it. The linear
@@ -78,9 +91,27 @@ impl KernelSpca {
     ) -> Result<(Self, Kernel)> {
         let n = x.rows();
         memory::check::<T>(n.saturating_mul(n), MATRIX)?;
-        let kernel = kernel.resolve(x, "X", team)?;
-        let matrix = kernel_matrix(x, None, &about_mean(kernel), team)?;
-        Ok((Self::fit(MatrixView::new(&matrix, n, n)?, x.cols(), factor, components, team)?, kernel))
+        let extent = Extent::of(x, "X")?;
+        let kernel = kernel.resolve_within(x, &extent, team)?;
+        let fitted = |x: MatrixView<T>| {
+            let matrix = kernel_matrix(x, None, &about_mean(kernel), team)?;
+            Self::in_units(MatrixView::new(&matrix, n, n)?, x.cols(), factor, components, team)
+        };
+        let (model, rows, target) = if let Some(own) = OwnUnit::of(&kernel, &extent) {
+            let (model, target) = fitted(MatrixView::new(&own.rows(x)?, n, x.cols())?)?;
+            (model, own.exponent, target)
+        } else {
+            let (model, target) = fitted(x)?;
+            (model, 0, target)
+        };
+        Ok((model.in_true_units(rows, target), kernel))
+    }
+
+    /// From those of the rows and of the target, all but the means. At once: where one alone would overflow, both may not.
+    fn in_true_units(mut self, rows: i32, target: i32) -> Self {
+        power::scale_all(self.dual.as_mut_slice(), -rows);
+        power::scale_all(&mut self.eigenvalues, 2 * (rows + target));
+        Self { hsic: power::scale(self.hsic, 2 * (rows + target)), ..self }
     }
 
     /// From a kernel matrix that somebody else has computed.
@@ -115,15 +146,14 @@ impl KernelSpca {
         let rank = living(&pairs, floor);
         let rank = turn_from_constant(&mut pairs.vectors, rank);
         pairs.values.iter_mut().skip(rank).for_each(|value| *value = 0.0);
-        Self::assemble::<T>(pairs, floor, DMatrix::clone, 1.0, mean, components)
+        Self::assemble::<T>(pairs, floor, DMatrix::clone, mean, components)
     }
 
-    /// Values up to `floor` are rounding. `times`: H D W. `units`: Sigma^2 is that many times the values of `pairs`.
+    /// Values up to `floor` are rounding. `times`: H D W.
     fn assemble<T: Lane>(
         pairs: Eigen,
         floor: f64,
         times: impl Fn(&DMatrix<f64>) -> DMatrix<f64>,
-        units: f64,
         means: Vec<f64>,
         components: Option<usize>,
     ) -> Result<Self> {
@@ -138,7 +168,7 @@ impl KernelSpca {
             column /= value.sqrt();
         }
         fix_signs(&mut dual, T::EPSILON);
-        let eigenvalues: Vec<f64> = pairs.values.iter().take(k).map(|value| value * units).collect();
+        let eigenvalues: Vec<f64> = pairs.values.iter().take(k).copied().collect();
         let degrees = n as f64 - 1.0;
         let hsic = eigenvalues.iter().map(|value| value / degrees / degrees).sum();
         Ok(Self { dual, eigenvalues, hsic, means, rank })
@@ -163,17 +193,38 @@ pub fn about_mean<G>(kernel: Kernel<G>) -> Kernel<G> {
     }
 }
 
-/// (m, k) scores of new rows, row-major, written to `out`: the map of their kernel values with the training rows.
+/// (m, k) scores of new rows with `training` ones, row-major, written to `out`: A' (k x n) maps their kernel values about
+/// `means`, as [`KernelSpca::of_rows`] gave both.
 ///
 /// # Errors
 /// [`Error::Shape`] when the map is not one of as many values as there are training rows, else those of
 /// [`kernel_matrix_into`](crate::kernel::kernel_matrix_into) and [`LinearMap::project`].
-pub fn kernel_scores<T: Lane, C: Lane>(
-    rows: &NewRows<T>,
-    map: &LinearMap<C>,
+pub fn row_scores<T: Lane, C: Lane>(
+    (x, training): (MatrixView<T>, MatrixView<T>),
+    kernel: &Kernel<Gamma>,
+    (means, dual): (&[f64], MatrixView<C>),
     out: &mut [T],
     team: &Team,
 ) -> Result<()> {
+    let extent = Extent::of(training, "X_fit_")?;
+    let kernel = kernel.resolve_within(training, &extent, team)?;
+    let Some(own) = OwnUnit::of(&kernel, &extent) else {
+        return scores(&NewRows::Rows(x, training, &kernel), &LinearMap::new(means, dual, None, None)?, out, team);
+    };
+    let (k, d) = (dual.rows(), training.cols());
+    let (new, old) = (own.rows(x)?, own.rows(training)?);
+    let (x, training) = (MatrixView::new(&new, x.rows(), d)?, MatrixView::new(&old, training.rows(), d)?);
+    let mut lines = Vec::with_capacity(k * dual.cols());
+    dual.each_row(|row| lines.extend(row.iter().map(|&a| own.out_of(a.into()))));
+    let map = LinearMap::new(means, MatrixView::new(&lines, k, dual.cols())?, None, None)?;
+    scores(&NewRows::Rows(x, training, &kernel), &map, out, team)?;
+    for z in out.iter_mut() {
+        *z = T::of(own.out_of((*z).into()));
+    }
+    Ok(())
+}
+
+fn scores<T: Lane, C: Lane>(rows: &NewRows<T>, map: &LinearMap<C>, out: &mut [T], team: &Team) -> Result<()> {
     rows.fits(map.d(), "X_fit_")?;
     let w = map.ready(rows.len());
     rows.bands((out, map.k()), team, |values, out, team| map.project_by(&w, values, out, team))
@@ -209,9 +260,9 @@ mod tests {
             assert_eq!(ours.rank, plain.rank);
             assert!((ours.hsic - plain.hsic).abs() < 1e-12 * plain.hsic);
             let lines: Vec<f64> = ours.dual.as_slice().to_vec();
-            let map = LinearMap::new(&ours.means, MatrixView::new(&lines, ours.rank, N).unwrap(), None, None).unwrap();
+            let map = (&ours.means[..], MatrixView::new(&lines, ours.rank, N).unwrap());
             let mut scores = vec![0.0; N * ours.rank];
-            kernel_scores(&NewRows::Rows(x, x, &kernel), &map, &mut scores, &Team::solo()).unwrap();
+            row_scores((x, x), &Kernel::Linear { centered: true }, map, &mut scores, &Team::solo()).unwrap();
             for i in 0..N {
                 for j in 0..ours.rank {
                     let right: f64 = (0..3).map(|c| (x.at(i, c) - plain.mean[c]) * plain.components[(c, j)]).sum();

@@ -6,9 +6,7 @@ use super::kernel::cost;
 use crate::error::Error;
 use crate::kernel::{Gamma, Kernel, Rate};
 use crate::matrix::MatrixView;
-use crate::models::{
-    Factor, KernelSpca, LinearMap, NewRows, Spca, SpcaOptions, SpcaSolver, Target, about_mean, kernel_scores,
-};
+use crate::models::{Factor, KernelSpca, Spca, SpcaOptions, SpcaSolver, Target, about_mean, row_scores};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -160,10 +158,8 @@ pub(super) fn kernel_spca_scores<'py>(
         ($x:expr, $fitted:expr) => {{
             let (x, fitted) = (super::arrays::view($x)?, super::arrays::view($fitted)?);
             with_view!(&dual, dual => {
-                let map = LinearMap::new(means, dual, None, None)?;
                 let work = |out: &mut [_]| compute(py, flops, |team| {
-                    let kernel = kernel.resolve(fitted, "X_fit_", team)?;
-                    kernel_scores(&NewRows::Rows(x, fitted, &kernel), &map, out, team)
+                    row_scores((x, fitted), &kernel, (means, dual), out, team)
                 });
                 Ok(filled(py, [m, k], work)?.into_any())
             })
