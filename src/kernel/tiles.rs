@@ -122,7 +122,8 @@ impl<T: Lane> Tiles<T> {
                 (inverse_lengths(x, raise), y.map(|y| inverse_lengths(y, raise)).unwrap_or_default());
             return Self::packed(x, y, plan, (&lengths, &others));
         }
-        if holds::<T, U>(x, y, kernel, extent) {
+        // In a unit of their own, values are sums to be: what vanishes beside the largest is nothing to these.
+        if T::DOUBLE && units == Units::Own || holds::<T, U>(x, y, kernel, extent) {
             return Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]));
         }
         if !T::DOUBLE {
