@@ -77,7 +77,7 @@ def hsic(
     ------
     ValueError
         A parameter out of range, samples of different sizes or too few, NaN or infinity, a precomputed matrix
-        that is not square or not symmetric.
+        that is not square or not symmetric, a result beyond the range of float64.
     TypeError
         An argument of the wrong type.
 
