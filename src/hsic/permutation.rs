@@ -3,7 +3,7 @@
 use super::centering::Shifts;
 use super::shuffle::{index, shuffled};
 use super::source::{Sample, Source};
-use super::statistic::{Estimator, pair_sums};
+use super::statistic::{Estimator, finite, pair_sums};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, zeros};
 use crate::memory;
@@ -70,7 +70,7 @@ pub fn permutation_test<T: Element, U: Element>(
     }
     memory::check::<f64>(permutations.count, "the statistics of all permutations")?;
     let pairs = Pairs::of(x, y, estimator, team)?;
-    let statistic = pairs.statistic(&(0..index(pairs.n)).collect::<Vec<u32>>());
+    let statistic = finite(pairs.statistic(&(0..index(pairs.n)).collect::<Vec<u32>>()))?;
     let batch = (JOB / (pairs.n * pairs.n)).max(1);
     let batches: Vec<_> = (0..permutations.count).step_by(batch).collect();
     let done = team.map(batches, |first| {

@@ -228,4 +228,10 @@ fn wrong_inputs_are_named() {
     assert!(value(&oblong, &column(&short, RBF), Estimator::Biased).to_string().contains("square"));
     let poly = Kernel::Poly { gamma: Gamma::Number(1e300), degree: 3.0, coef0: 1.0 };
     assert!(matches!(value(&column(&X, poly), &column(&Y, RBF), Estimator::Biased), Error::Value { .. }));
+    // The root of a negative number is none: no test passes it for evidence.
+    let root = Kernel::Poly { gamma: Gamma::Number(1.0), degree: 0.5, coef0: 0.0 };
+    let (x, y) = (column(&X, root), column(&Y, RBF));
+    let few = Permutations { count: 9, seed: 0, progress: None };
+    assert!(matches!(permutation_test(&x, &y, Estimator::Biased, &few, &team), Err(Error::Value { .. })));
+    assert!(matches!(gamma_test(&x, &y, &team), Err(Error::Value { .. })));
 }
