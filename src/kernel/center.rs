@@ -121,7 +121,13 @@ impl KernelMeans {
 
     /// (k - pilot) - (row mean + column mean) + grand mean; refuses what is beyond the range of `T`.
     fn center_row<T: Element>(&self, row: &mut [T], mean: f64) -> Result<()> {
-        let (down, up, mut sound) = (power::power(-self.unit), power::power(self.unit), true);
+        if self.unit == 0 { self.center_in::<T, false>(row, mean) } else { self.center_in::<T, true>(row, mean) }
+    }
+
+    /// The same, `SCALED` or in units of 1, where the factors cost nothing.
+    fn center_in<T: Element, const SCALED: bool>(&self, row: &mut [T], mean: f64) -> Result<()> {
+        let factor = |exponent: i32| if SCALED { power::power(exponent) } else { 1.0 };
+        let (down, up, mut sound) = (factor(-self.unit), factor(self.unit), true);
         for (k, column) in row.iter_mut().zip(&self.columns) {
             let centred = ((*k).into() * down - self.pilot) - (mean + column) + self.grand;
             *k = T::of(centred * up);
@@ -185,12 +191,13 @@ impl Sums {
 
     /// In units of 2^unit.
     fn in_unit<T: Element>(k: MatrixView<T>, unit: i32, team: &Team) -> Result<Self> {
-        let (n, down) = (k.rows(), power::power(-unit));
-        let pilot = k.at(0, 0) * down;
+        let n = k.rows();
+        let pilot = k.at(0, 0) * power::power(-unit);
         let bands: Vec<_> = (0..n).step_by(BAND).map(|from| from..n.min(from + BAND)).collect();
         let parts = team.map(bands, |band| {
             team.check()?;
-            Ok(band_sums(k.rows_in(band), pilot, down))
+            let band = k.rows_in(band);
+            Ok(if unit == 0 { band_sums::<T, false>(band, pilot, 0) } else { band_sums::<T, true>(band, pilot, unit) })
         });
         let (mut rows, mut columns) = (Vec::with_capacity(n), vec![0.0; n]);
         for part in parts {
@@ -205,9 +212,9 @@ impl Sums {
     }
 }
 
-/// Sums of (down k - pilot) along each row of a band, and down its columns.
-fn band_sums<T: Element>(band: MatrixView<T>, pilot: f64, down: f64) -> (Vec<f64>, Vec<f64>) {
-    let n = band.cols();
+/// Sums of (k - pilot) along each row of a band, and down its columns; `SCALED`: in units of 2^unit, as the pilot is.
+fn band_sums<T: Element, const SCALED: bool>(band: MatrixView<T>, pilot: f64, unit: i32) -> (Vec<f64>, Vec<f64>) {
+    let (n, down) = (band.cols(), if SCALED { power::power(-unit) } else { 1.0 });
     let mut columns = vec![0.0; LANES * n];
     let mut rows = Vec::with_capacity(band.rows());
     let mut i = 0;

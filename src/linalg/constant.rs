@@ -46,8 +46,9 @@ pub fn turn_from_constant(vectors: &mut DMatrix<f64>, living: usize) -> usize {
     living
 }
 
-/// Makes V delta / |delta| the last of the vectors that have a share in `delta`, of length `size`, by a reflection of these
-/// in which a vector moves by about its own share: I - h h' / (1 + |e|) with h = e + its sign in the last place, e = delta / |delta|.
+/// Makes V e, e = `delta` / `size` of length 1, the last of the vectors that have a share in it (but for the sign), by a
+/// reflection in which each moves by about its own share: V (I - h h' / (1 + |e_m|)), h = e with e_m + sign(e_m) in the last
+/// place m.
 fn reflect(vectors: &mut DMatrix<f64>, delta: &[f64], size: f64) {
     let mut h: Vec<f64> = delta.iter().map(|share| share / size).collect();
     let Some(last) = h.last_mut() else { return };
