@@ -259,6 +259,15 @@ def test_a_frozen_model_has_the_bits_of_transform(rng, dtype, parameters):
     assert_array_equal(frozen(X[3]), model.transform(X[3:4])[0])
 
 
+def test_a_whitening_matrix_that_float32_cannot_hold_is_refused(rng):
+    X = rng.standard_normal((50, 4)) * 1e-40
+    wanted = "X must be in another unit, or float64, got float32 rows .* leaves the range of float32"
+    with pytest.raises(ValueError, match=wanted):
+        prinax.PCA(2, whiten=True).fit(X.astype("f4")).freeze()
+    model = prinax.PCA(2, whiten=True).fit(X)
+    assert_allclose(model.freeze()(X), model.transform(X), rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_frozen_whitening_model_divides_its_matrix(rng, dtype):
     X = (5 + rng.standard_normal((60, 9)) * np.arange(1, 10)).astype(dtype)

@@ -1,6 +1,7 @@
 //! A fitted affine map made ready for services: `z = W ((x - mean) / scale)`, microseconds a row, nothing allocated.
 
 use super::projection::LinearMap;
+use super::whitening::beyond_range;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
 use crate::simd::affine::{project_prepared, scratch_len};
@@ -31,7 +32,8 @@ impl<T: Lane> Frozen<T> {
     /// apart, for an offset folded into the scores would lose digits.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns or a negative scale.
+    /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns, a negative scale, or a whitening matrix that `T`
+    /// cannot hold.
     pub fn of(map: &LinearMap<T>) -> Result<Self> {
         let (k, d) = (map.k(), map.d());
         if d == 0 {
@@ -44,7 +46,10 @@ impl<T: Lane> Frozen<T> {
             return Err(Error::value("scale", bad, "at least 0 in every column"));
         }
         let matrix: Vec<T> = map.whitened_entries().collect();
-        MatrixView::new(&matrix, k, d)?.check_finite("matrix")?;
+        map.components().check_finite("matrix")?;
+        if !matrix.iter().all(|&entry| entry.into().is_finite()) {
+            return Err(beyond_range::<T>());
+        }
         let factor: Vec<f64> = if scale.is_some() { (0..d).map(|j| 1.0 / map.unit(j)).collect() } else { Vec::new() };
         let parts = Parts::new(mean, &[], &factor).into_owned();
         let matrix = Aligned::from(&*matrix);

@@ -68,6 +68,11 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         self.mean
     }
 
+    /// The components as they are, k x d.
+    pub(super) fn components(&self) -> MatrixView<'a, C> {
+        self.components
+    }
+
     /// What centred columns are divided by.
     pub(super) fn scale(&self) -> Option<&'a [f64]> {
         self.scale

@@ -125,9 +125,7 @@ impl Whitening {
             inverse.column_mut(j).scale_mut(scale);
         }
         if matrix.iter().chain(inverse.iter()).any(|entry| entry.abs() > T::MAX) {
-            let (rows, wanted) = if T::DOUBLE { ("float64", "") } else { ("float32", ", or float64") };
-            let found = format!("{rows} rows in a unit in which the whitening map leaves the range of {rows}");
-            return Err(Error::value("X", found, format!("in another unit{wanted}")));
+            return Err(beyond_range::<T>());
         }
         Ok(Self { matrix, inverse, mean: pca.mean, explained_variance: pca.explained_variance, rank: pca.rank })
     }
@@ -223,6 +221,13 @@ impl<'a> Axes<'a> {
 /// 1/x, and 0 for a direction that is dead.
 fn reciprocal(x: f64) -> f64 {
     if x > 0.0 { 1.0 / x } else { 0.0 }
+}
+
+/// The refusal of rows whose whitening map the element type cannot hold.
+pub(super) fn beyond_range<T: Lane>() -> Error {
+    let (rows, wanted) = if T::DOUBLE { ("float64", "") } else { ("float32", ", or float64") };
+    let found = format!("{rows} rows in a unit in which the whitening map leaves the range of {rows}");
+    Error::value("X", found, format!("in another unit{wanted}"))
 }
 
 #[cfg(test)]
