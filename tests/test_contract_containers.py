@@ -109,6 +109,14 @@ def test_warnings_point_to_the_line_of_the_caller_however_deep_the_call(frame):
         assert (caught[0].filename, caught[0].lineno) == (__file__, call.__code__.co_firstlineno)
 
 
+@pytest.mark.parametrize("name", [{}, {"__name__": "prinax_service.rows"}], ids=["none", "like ours"])
+def test_warnings_point_to_any_caller(frame, name):
+    code = compile("\n\ncall(X)", "caller.py", "exec")
+    with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
+        exec(code, {"call": PCA(2).fit(frame).transform, "X": frame.to_numpy(), **name})
+    assert (caught[0].filename, caught[0].lineno) == ("caller.py", 3)
+
+
 # --- copies and files ---------------------------------------------------------------------------------------
 
 

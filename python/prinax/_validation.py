@@ -166,7 +166,7 @@ def same_names(found: Array | None, fitted: Array | None, by: str) -> None:
 def _warn(message: str) -> None:
     """A warning at the first line of the stack that is not ours, however deep the call."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 
