@@ -1,5 +1,6 @@
 //! What the rows of a cosine are multiplied by.
 
+use super::range::largest;
 use crate::matrix::{Element, MatrixView};
 use crate::power;
 
@@ -11,7 +12,7 @@ pub(super) const RAISE: i32 = 52;
 pub(super) fn inverse_lengths<U: Element>(x: MatrixView<U>, raise: i32) -> Vec<f64> {
     let mut lengths = Vec::with_capacity(x.rows());
     x.each_row(|row| {
-        let largest = row.iter().fold(0.0f64, |m, &x| m.max(x.into().abs()));
+        let largest = largest(row);
         let unit = if largest > 0.0 { -power::exponent(largest) } else { 0 };
         let down = power::power(unit.clamp(-1000, 1000));
         let square: f64 = row.iter().map(|&x| (x.into() * down) * (x.into() * down)).sum();

@@ -3,6 +3,7 @@
 use super::cross::{Cross, check_widths};
 use super::few::few_rows;
 use super::products;
+use super::range::largest;
 use super::square;
 use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
@@ -116,7 +117,7 @@ pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel, mean: &[f64])
     let mut diagonal = Vec::with_capacity(x.rows());
     x.each_row(|row| {
         // Each row in its own unit: one far row leaves the others their digits.
-        let unit = power::unit(row.iter().fold(0.0, |most: f64, &x| most.max(x.into().abs())));
+        let unit = power::unit(largest(row));
         let centred = row.iter().enumerate().map(|(j, &x)| x.into() - origin.get(j).unwrap_or(&0.0));
         diagonal.push(match *kernel {
             Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::Delta => 1.0,

@@ -51,7 +51,8 @@ fn rows_are_even<T: Element, U: Element>(x: MatrixView<U>, y: Option<MatrixView<
     left + y.map_or(left, smallest) - 2 * extent.size_exponent() >= -REACH[usize::from(T::DOUBLE)]
 }
 
-fn largest<U: Element>(row: &[U]) -> f64 {
+/// The largest magnitude in a row.
+pub(super) fn largest<U: Element>(row: &[U]) -> f64 {
     row.iter().fold(0.0, |most, &x| most.max(x.into().abs()))
 }
 

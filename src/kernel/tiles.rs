@@ -123,21 +123,17 @@ impl<T: Lane> Tiles<T> {
             return Self::packed(x, y, plan, (&lengths, &others));
         }
         // In a unit of their own, values are sums to be: what vanishes beside the largest is nothing to these.
-        if T::DOUBLE && units == Units::Own || holds::<T, U>(x, y, kernel, extent) {
-            return Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]));
-        }
-        if !T::DOUBLE {
+        let held = T::DOUBLE && units == Units::Own || holds::<T, U>(x, y, kernel, extent);
+        if !held && !T::DOUBLE {
             return Self::narrowed(Tiles::new(x, y, kernel, extent, units));
         }
-        match kernel {
-            Kernel::Poly { .. } | Kernel::Sigmoid { .. } => {
-                let own = RowUnits::of(x, y, *kernel);
-                let (lengths, others) = own.factors();
-                let tiles = Self::packed(x, y, of_products(Scale(T::of(1.0)), 0), (&lengths, &others));
-                Self { detour: Some(Detour::Rows(own)), ..tiles }
-            }
-            _ => Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[])),
+        if !held && matches!(kernel, Kernel::Poly { .. } | Kernel::Sigmoid { .. }) {
+            let own = RowUnits::of(x, y, *kernel);
+            let (lengths, others) = own.factors();
+            let tiles = Self::packed(x, y, of_products(Scale(T::of(1.0)), 0), (&lengths, &others));
+            return Self { detour: Some(Detour::Rows(own)), ..tiles };
         }
+        Self::packed(x, y, plan(x, y, kernel, extent, units), (&[], &[]))
     }
 
     /// The values of `wide` in `T`.

@@ -196,8 +196,8 @@ impl Spread<'_> {
         if self.total > 0.0 { (variance / self.total).min(1.0) } else { 0.0 }
     }
 
-    /// Mean variance of the d - k directions left out, of d that data can vary in; 0 where none of them lives. From the discarded values themselves
-    /// where the others are known; else from the total, of which a share `slack` is rounding.
+    /// Mean variance of the d - k directions left out, of d that data can vary in; 0 where none of them lives. From the
+    /// discarded values themselves where the others are known; else from the total, of which a share `slack` is rounding.
     fn noise(&self, k: usize, d: usize, slack: f64) -> f64 {
         if k >= d || (self.rest == Some(0.0) && k >= self.rank) {
             return 0.0;
