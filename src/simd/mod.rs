@@ -22,6 +22,7 @@ mod rows;
 pub mod skinny;
 mod spread;
 pub mod syrk;
+mod tile;
 pub mod tiling;
 pub mod transpose;
 

@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 
 /// Rows packed together, so that units and sums are loaded once for all of them.
-const GROUP: usize = 8;
+const GROUP: usize = 16;
 
 /// Packs contiguous rows, at most as many as the panel has room for.
 pub(super) struct Pack<'a, 'b, T> {

@@ -1,25 +1,20 @@
 //! The symmetric product P'P of packed panels: register tiles over the upper triangle, summed in `f64` across panels.
 //!
-//! A tile is `rows` x (`vectors` full vectors) of P'P held in registers while the rows of a panel pass by: one broadcast
-//! serves all vectors of its row, one load serves all rows of its column. Both operands come from the same packed strips,
-//! so nothing is packed twice. A strip is as wide as a tile, and the rows of a tile may begin in one strip and end in the
-//! next: so the strip whose columns are loaded and the few that are broadcast to it fit the first cache together.
+//! Both operands of a tile come from the same packed strips, so nothing is packed twice. A strip is as wide as a tile, and
+//! the rows of a tile may begin in one strip and end in the next: so the strip whose columns are loaded and the few that are
+//! broadcast to it fit the first cache together.
 
 use super::Lane;
 use super::mirror::mirror;
 use super::panel::Panel;
 use super::prefetch::Ahead;
+use super::tile::{Operands, TURN};
 use super::tiling::{BAND, Job, Shape, line, plan, wide};
 use crate::error::Result;
 use crate::matrix::{Element, MatrixView, room, zeros};
 use crate::memory;
 use crate::threads::Team;
-use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
-
-/// Rows of a panel between two calls to the memory, in tiles of 32 registers: time for a few cache lines to arrive. Smaller
-/// tiles call once each: one loop inside the other would cost them the registers.
-const TURN: usize = 16;
 
 /// Entries of the largest tile: eight rows of three vectors of 16.
 const MOST: usize = 8 * 3 * 16;
@@ -147,7 +142,8 @@ impl Band {
     fn pieces(&self, cols: usize, shape: Shape, piece: &mut impl FnMut(usize, usize, &[f64])) {
         let Shape { lanes, rows, vectors, strip, .. } = shape;
         for (job, tile) in self.jobs.iter().zip(self.sums.chunks_exact(shape.tile())) {
-            let (height, stride) = if job.tall { (rows * vectors, lanes) } else { (rows, vectors * lanes) };
+            let height = job.height;
+            let stride = if height == rows * vectors { lanes } else { vectors * lanes };
             let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
             let right = cols.min(left + job.count * lanes);
             for (i, values) in (top..right.min(top + height)).zip(tile.chunks_exact(stride)) {
@@ -173,16 +169,27 @@ impl<T: Lane> WithSimd for Add<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match line::<T, S>() {
-            3 => self.tiles::<S, 8, 24, 3, 3>(simd),
-            2 => self.tiles::<S, 6, 12, 2, 2>(simd),
-            _ => self.tiles::<S, 6, 12, 2, 6>(simd),
+            3 => self.tiles::<S, 8, 24, 3, 3, 1>(simd),
+            2 => self.tiles::<S, 6, 12, 2, 2, 2>(simd),
+            _ => self.tiles::<S, 6, 12, 2, 6, 2>(simd),
         }
     }
 }
 
 impl<T: Lane> Add<'_, T> {
+    /// `SETS` sets of sums for a tile of one vector, of which only few registers are in use.
     #[inline(always)]
-    fn tiles<S: Simd, const ROWS: usize, const TALL: usize, const VECTORS: usize, const LINE: usize>(self, simd: S) {
+    fn tiles<
+        S: Simd,
+        const ROWS: usize,
+        const TALL: usize,
+        const VECTORS: usize,
+        const LINE: usize,
+        const SETS: usize,
+    >(
+        self,
+        simd: S,
+    ) {
         let lanes = T::lanes::<S>();
         let line = VECTORS * lanes;
         let tile = ROWS * line;
@@ -197,81 +204,24 @@ impl<T: Lane> Add<'_, T> {
                 let sums = &mut self.sums[at * tile..][..tile];
                 let a = [panel.strip(job.a), panel.strip(job.next)];
                 let operands = Operands { a, row: job.row, b: panel.strip(job.b), vector: job.vector };
-                match (job.split, job.count) {
-                    (4, _) if job.tall => operands.tile::<S, TALL, 4, 1, LINE>(simd, lanes, sums, ahead),
-                    (8, _) if job.tall => operands.tile::<S, TALL, 8, 1, LINE>(simd, lanes, sums, ahead),
-                    _ if job.tall => operands.tile::<S, TALL, TALL, 1, LINE>(simd, lanes, sums, ahead),
-                    (2, 1) => operands.tile::<S, ROWS, 2, 1, LINE>(simd, line, sums, ahead),
-                    (2, _) => operands.tile::<S, ROWS, 2, VECTORS, LINE>(simd, line, sums, ahead),
-                    (4, 1) => operands.tile::<S, ROWS, 4, 1, LINE>(simd, line, sums, ahead),
-                    (4, _) => operands.tile::<S, ROWS, 4, VECTORS, LINE>(simd, line, sums, ahead),
-                    (_, 1) => operands.tile::<S, ROWS, ROWS, 1, LINE>(simd, line, sums, ahead),
-                    (_, 2) => operands.tile::<S, ROWS, ROWS, 2, LINE>(simd, line, sums, ahead),
-                    _ => operands.tile::<S, ROWS, ROWS, VECTORS, LINE>(simd, line, sums, ahead),
+                let Job { height, split, count, .. } = *job;
+                match (height, split, count) {
+                    (2, ..) if !wide::<S>() => operands.tile::<S, 2, 2, 1, LINE, 4>(simd, line, sums, ahead),
+                    (4, ..) if !wide::<S>() => operands.tile::<S, 4, 4, 1, LINE, 2>(simd, line, sums, ahead),
+                    (_, 4, _) if height == TALL => operands.tile::<S, TALL, 4, 1, LINE, 1>(simd, lanes, sums, ahead),
+                    (_, 8, _) if height == TALL => operands.tile::<S, TALL, 8, 1, LINE, 1>(simd, lanes, sums, ahead),
+                    _ if height == TALL => operands.tile::<S, TALL, TALL, 1, LINE, 1>(simd, lanes, sums, ahead),
+                    (_, 2, 1) => operands.tile::<S, ROWS, 2, 1, LINE, SETS>(simd, line, sums, ahead),
+                    (_, 2, _) => operands.tile::<S, ROWS, 2, VECTORS, LINE, 1>(simd, line, sums, ahead),
+                    (_, 4, 1) => operands.tile::<S, ROWS, 4, 1, LINE, SETS>(simd, line, sums, ahead),
+                    (_, 4, _) => operands.tile::<S, ROWS, 4, VECTORS, LINE, 1>(simd, line, sums, ahead),
+                    (.., 1) => operands.tile::<S, ROWS, ROWS, 1, LINE, SETS>(simd, line, sums, ahead),
+                    (.., 2) => operands.tile::<S, ROWS, ROWS, 2, LINE, 1>(simd, line, sums, ahead),
+                    _ => operands.tile::<S, ROWS, ROWS, VECTORS, LINE, 1>(simd, line, sums, ahead),
                 }
             }
         }
     }
-}
-
-/// The packed rows that a tile reads: from `row` of the first strip on, against vectors from `vector` of another.
-struct Operands<'a, T> {
-    a: [&'a [T]; 2],
-    row: usize,
-    b: &'a [T],
-    vector: usize,
-}
-
-impl<T: Lane> Operands<'_, T> {
-    /// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors; the rows from
-    /// `SPLIT` on are the first of the second strip.
-    #[inline(always)]
-    fn tile<S: Simd, const ROWS: usize, const SPLIT: usize, const N: usize, const LINE: usize>(
-        self,
-        simd: S,
-        line: usize,
-        sums: &mut [f64],
-        ahead: &mut Ahead<T>,
-    ) {
-        let Self { a, row, b, vector } = self;
-        let mut tile = [[T::splat(simd, T::zeroed()); N]; ROWS];
-        let [a, next, b] = [a[0], a[1], b].map(|strip| T::vectors::<S>(strip).0.as_chunks::<LINE>().0);
-        if wide::<S>() {
-            for ((a, next), b) in a.chunks(TURN).zip(next.chunks(TURN)).zip(b.chunks(TURN)) {
-                ahead.send();
-                tile = multiply::<T, S, ROWS, SPLIT, N, LINE>(simd, tile, [a, next, b], row, vector);
-            }
-        } else {
-            ahead.send();
-            tile = multiply::<T, S, ROWS, SPLIT, N, LINE>(simd, tile, [a, next, b], row, vector);
-        }
-        for r in 0..ROWS {
-            let row = tile[r]; // a copy: borrowing the tile itself would keep it in memory all along
-            T::flush(simd, &row, &mut sums[r * line..(r + 1) * line]);
-        }
-    }
-}
-
-/// `tile[r][c] += a[row + r] b[vector * lanes + c]` for every row of the strips.
-#[inline(always)]
-fn multiply<T: Lane, S: Simd, const ROWS: usize, const SPLIT: usize, const N: usize, const LINE: usize>(
-    simd: S,
-    mut tile: [[T::V<S>; N]; ROWS],
-    [a, next, b]: [&[[T::V<S>; LINE]]; 3],
-    row: usize,
-    vector: usize,
-) -> [[T::V<S>; N]; ROWS] {
-    for ((a, next), b) in a.iter().zip(next).zip(b) {
-        let (a, b) = (&cast_slice::<_, T>(a)[row..row + SPLIT], &b[vector..vector + N]);
-        let next = &cast_slice::<_, T>(next)[..ROWS - SPLIT];
-        for r in 0..ROWS {
-            let x = T::splat(simd, if r < SPLIT { a[r] } else { next[r - SPLIT] });
-            for j in 0..N {
-                tile[r][j] = T::fma(simd, x, b[j], tile[r][j]);
-            }
-        }
-    }
-    tile
 }
 
 #[cfg(test)]

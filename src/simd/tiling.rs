@@ -9,6 +9,10 @@ pub(super) const BAND: usize = 48;
 /// Most that columns filled up to whole vectors may count of themselves, in tenths, before narrower vectors are taken.
 const FILLED_TENTHS: usize = 11;
 
+/// Rows of the short tiles, of one vector each, where there are 16 registers. With 32 there are none: full tiles, compiled
+/// beside them, lost 5 % of their speed.
+const SHORT: [usize; 2] = [2, 4];
+
 /// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -41,6 +45,11 @@ impl Shape {
     #[must_use]
     pub fn strips(&self, cols: usize) -> usize {
         cols.div_ceil(self.strip)
+    }
+
+    /// Whether its tiles fill 32 registers.
+    fn is_wide(self) -> bool {
+        self.vectors == 3
     }
 
     /// Entries of a tile.
@@ -83,9 +92,9 @@ impl<T: Lane> WithSimd for Find<T> {
     }
 }
 
-/// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, against
-/// vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows * vectors` rows of one
-/// vector, in as many registers.
+/// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, `height` in
+/// all, against vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows * vectors` rows
+/// of one vector, in as many registers. A short one ends at the diagonal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) a: usize,
@@ -95,7 +104,7 @@ pub(super) struct Job {
     pub(super) b: usize,
     pub(super) vector: usize,
     pub(super) count: usize,
-    pub(super) tall: bool,
+    pub(super) height: usize,
 }
 
 /// The tiles of the band from row `first` on that touch the upper triangle, one strip of columns after the other.
@@ -114,11 +123,13 @@ pub(super) fn plan(first: usize, cols: usize, shape: Shape) -> Vec<Job> {
                 let most = rows * vectors;
                 let fits = top + most <= first + BAND && tall_splits(most).contains(&within(most));
                 let tall = count == 1 && left == from && right - top > rows && fits;
-                let height = if tall { most } else { rows };
+                let ends = |&height: &usize| count == 1 && right - top <= height && row + height <= strip;
+                let short = SHORT.into_iter().find(ends).filter(|_| !shape.is_wide());
+                let height = if tall { most } else { short.unwrap_or(rows) };
                 let split = within(height);
                 // Rows beyond strip b lie below the diagonal and do not count.
                 let next = if split < height && a < b { a + 1 } else { a };
-                jobs.push(Job { a, row, split, next, b, vector: from % strip / lanes, count, tall });
+                jobs.push(Job { a, row, split, next, b, vector: from % strip / lanes, count, height });
                 top += height;
             }
         }
@@ -152,10 +163,13 @@ mod tests {
                 for first in (0..cols).step_by(BAND) {
                     for job in plan(first, cols, shape) {
                         let (top, left) = (job.a * strip + job.row, job.b * strip + job.vector * lanes);
-                        let height = if job.tall { rows * vectors } else { rows };
-                        let cuts = if job.tall { tall_splits(height) } else { [2, 4, rows] };
+                        let height = job.height;
+                        let tall = height == rows * vectors;
+                        let cuts = if tall { tall_splits(height) } else { [2, 4, rows] };
+                        let short = SHORT.contains(&height) && job.split == height && job.count == 1;
+                        assert!(tall || short || height == rows);
                         assert!(cuts.contains(&job.split) && height - job.split <= strip, "{shape:?} {job:?}");
-                        assert!(job.row + job.split <= strip && job.count <= if job.tall { 1 } else { vectors });
+                        assert!(job.row + job.split <= strip && job.count <= if tall { 1 } else { vectors });
                         assert!(first <= top && top + height <= first + BAND);
                         let right = cols.min(left + job.count * lanes);
                         for i in top..right.min(top + height) {
