@@ -237,6 +237,51 @@ def test_a_second_fit_forgets_the_names_of_the_first(frame):
     assert not hasattr(pca, "feature_names_in_")
 
 
+@pytest.mark.parametrize(
+    ("model", "fits"),
+    [
+        (PCA(2), [{"scale": True}, {"n_components": 0}, {"svd_solver": "gram"}]),
+        (IncrementalPCA(2), [{"whiten": True}, {"whiten": False}]),
+        (Whitener(), [{"method": "pca"}, {"method": "zca"}]),
+        (
+            KernelPCA(2),
+            [
+                {"fit_inverse_transform": True},
+                {"fit_inverse_transform": False, "kernel": "rbf"},
+                {"kernel": "precomputed"},
+            ],
+        ),
+        (KernelSPCA(2), [{"kernel": "rbf"}, {"kernel": "precomputed"}]),
+        (SPCA(2), [{"solver": "dual"}, {"solver": "direct"}]),
+    ],
+    ids=lambda value: repr(value) if hasattr(value, "fit") else "",
+)
+def test_a_second_fit_leaves_what_a_first_one_leaves(model, fits, frame, X):
+    square = X[:12] @ X[:12].T
+    y = np.arange(12) % 3
+    model.fit(frame.iloc[:12], y)
+    for parameters in fits:
+        data = square if parameters.get("kernel") == "precomputed" else X[:12]
+        again, first = model.set_params(**parameters).fit(data, y), clone(model).fit(data, y)
+        assert vars(again).keys() == vars(first).keys()
+
+
+def test_a_fit_keeps_what_a_subclass_has_put_down_before(X):
+    class Named(PCA):
+        def fit(self, X, y=None):
+            self.name_ = "mine"
+            return super().fit(X)
+
+    assert Named().fit(X).fit(X).name_ == "mine"
+
+
+def test_an_edited_model_of_a_stream_goes_with_the_next_batch(X):
+    model = IncrementalPCA(2).partial_fit(X)
+    model.components_ = np.zeros((2, X.shape[1]))
+    assert "components_" not in vars(model.partial_fit(X))
+    assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+
+
 def test_edited_components_are_honoured(pca, X):
     pca.components_ = pca.components_[[2, 0]]
     expected = (X - X.mean(axis=0)) @ pca.components_.T

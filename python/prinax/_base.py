@@ -31,6 +31,8 @@ class Estimator:
 
     # Set by `fit`: the attribute whose presence says that the model is fitted.
     _fitted_mark: ClassVar[str] = "components_"
+    # Attributes that one fit leaves and the next may lack.
+    _sometimes: ClassVar[tuple[str, ...]] = ("feature_names_in_",)
     # What a meta-estimator may pass on to `fit`, beside X and y.
     _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
 
@@ -103,9 +105,9 @@ class Estimator:
     def _set_fitted(self, state: dict[str, Any]) -> Self:
         """Swaps the fitted attributes in at once; what an earlier fit left and this one lacks goes away."""
         attributes = self.__dict__
-        for name in [*attributes]:
-            if name[-1:] == "_" and name not in state:
-                del attributes[name]
+        for name in self._sometimes:
+            if name not in state:
+                attributes.pop(name, None)
         attributes.update(state)
         return self
 

@@ -126,6 +126,13 @@ default="linear"
     """
 
     _fitted_mark: ClassVar[str] = "eigenvalues_"
+    _sometimes: ClassVar[tuple[str, ...]] = (
+        "feature_names_in_",
+        "X_fit_",
+        "X_transformed_fit_",
+        "dual_coef_",
+        "_preimage_mean",
+    )
 
     eigenvalues_: Array
     eigenvectors_: Array

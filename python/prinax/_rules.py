@@ -101,15 +101,16 @@ def components(low: int, *words: str) -> Rule:
     """None, an integer from `low` on, a share of the variance in (0, 1), or a word; X is looked at later."""
     choices = [f"an integer of at least {low}", "a share of the variance between 0 and 1", *map(repr, words)]
     wanted = ", ".join(choices) + " or None"
+    count = whole(low)
 
     def rule(name: str, value: Any) -> int | float | str | None:
+        if is_integer(value) and value >= low:
+            number: int = count(name, value)
+            return number
         if value is None or (isinstance(value, str) and value in words):
             return value
         if not isinstance(value, str) and not is_real(value):
             raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
-        if is_integer(value) and value >= low:
-            count: int = whole(low)(name, value)
-            return count
         if is_real(value) and 0 < value < 1:
             return _as_printed(value)
         raise ValueError(f"{name} must be {wanted}, got {shown(value)}{_hint(name, value)}")

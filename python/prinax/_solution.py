@@ -10,6 +10,7 @@ from . import _core, _rules
 from ._pca import fitted_state
 
 if TYPE_CHECKING:
+    from ._base import Estimator
     from ._covariance import Moments
 
 
@@ -61,10 +62,14 @@ class Solution:
 
 
 class Solved:
-    """An attribute of the model that a stream of rows has led to so far."""
+    """An attribute of the model that a stream of rows has led to so far.
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    What a user has put in its place goes with the next batch.
+    """
+
+    def __set_name__(self, owner: type[Estimator], name: str) -> None:
         self._name = name
+        owner._sometimes = (*owner._sometimes, name)
 
     def __get__(self, estimator: Any, owner: type) -> Any:
         if estimator is None:
