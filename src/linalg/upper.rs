@@ -7,7 +7,7 @@ use crate::bands::{Layout, Piece, Span, UpperBands};
 use crate::error::Result;
 use crate::simd::mirrored::Mirrored;
 use crate::simd::run;
-use crate::simd::skinny::{Dots, Lines};
+use crate::simd::skinny::{Lines, Updates};
 use crate::threads::Team;
 
 /// The matrix is multiplied in about this many shares, whose results are added in order.
@@ -100,9 +100,10 @@ impl<'a> Part<'a> {
         let mut along = vec![0.0; rows * count];
         let mut beside = 0;
         if left == first {
-            // The square on the diagonal holds both halves.
+            // The square on the diagonal holds both halves: its rows are its columns, and sums of rows need no dot products.
             let square = Lines::new(entries, rows, stride, rows);
-            run(Dots { lines: square, by: self.vectors.piece(first, rows), out: &mut along });
+            let into = &mut self.sums.data[first - self.first..];
+            run(Updates { lines: square, weights, into, stride: self.sums.stride });
             beside = rows;
         }
         if beside < width {

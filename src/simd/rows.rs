@@ -207,6 +207,9 @@ impl<T: Lane> WithSimd for Subtract<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { parts, rows, out } = self;
+        if let Some(flat) = rows.as_slice() {
+            return parts.shifted(simd, flat.chunks_exact(parts.cols().max(1)), out);
+        }
         parts.shifted(simd, (0..rows.rows()).map(|i| rows.row(i).unwrap_or_default()), out);
     }
 }
