@@ -3,6 +3,7 @@
 Runs on scikit-learn 1.7 and later; pandas and polars are used where they are installed.
 """
 
+import inspect
 import pickle
 import warnings
 
@@ -358,3 +359,24 @@ def test_weights_are_routed(X, rng):
         pipe = clone(pipe).fit(X, sample_weight=w)
         assert_array_equal(pipe[0].components_, PCA(n_components=2).fit(X, sample_weight=w).components_)
         assert make_pipeline(PCA(n_components=2)).fit(X)[0].n_samples_ == len(X)
+
+
+def public_estimators():
+    public = [getattr(prinax, name) for name in prinax.__all__]
+    return [found for found in public if isinstance(found, type) and hasattr(found, "set_fit_request")]
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda found: found.__name__)
+def test_requests_are_for_what_fit_takes(estimator, X, labels):
+    takes_weights = "sample_weight" in inspect.signature(estimator.fit).parameters
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = estimator().get_metadata_routing().fit.requests
+        assert asked == ({"sample_weight": None} if takes_weights else {})
+        if takes_weights:
+            estimator().set_fit_request(sample_weight=True)
+        else:
+            with pytest.raises(TypeError, match=f"^{estimator.__name__}.fit takes no sample_weight"):
+                estimator().set_fit_request(sample_weight=True)
+            weighted = PCA(2).set_fit_request(sample_weight=True)
+            pipe = make_pipeline(weighted, estimator(n_components=1))
+            assert pipe.fit_transform(X, labels, sample_weight=np.ones(len(X))).shape == (60, 1)

@@ -1,11 +1,14 @@
 """Constructor parameters: what each accepts, and the sentence for what it does not."""
 
+import functools
 import re
 
 import numpy as np
 import prinax
 import pytest
 from prinax import PCA, _parameters, _rules
+from sklearn import decomposition
+from sklearn.base import clone
 
 X = np.random.default_rng(0).standard_normal((12, 4)) * [4, 3, 2, 1]
 
@@ -285,3 +288,63 @@ def test_a_class_is_checked_by_the_rules_at_hand():
     with pytest.raises(ValueError, match="ddof must be an integer of at least 2, got 1"):
         _parameters.checked(PCA(), refused)
     assert _parameters.checked(PCA(), _parameters.PCA) == whole
+
+
+# --- constructors of subclasses -----------------------------------------------------------------------------
+
+
+def decorated(init):
+    @functools.wraps(init)
+    def wrapper(*args, **kwargs):
+        init(*args, **kwargs)
+
+    return wrapper
+
+
+def constructors(base):
+    """Constructors that say in more than their code which parameters they have."""
+
+    @decorated
+    def wrapped(self, n_components=None, *, label="none"):
+        base.__init__(self, n_components)
+        self.label = label
+
+    def extra(self, n_components=None, **ignored):
+        base.__init__(self, n_components)
+
+    return {
+        "wrapped": wrapped,
+        "wrapped twice": decorated(wrapped),
+        "base wrapped": decorated(base.__init__),
+        "partialmethod": functools.partialmethod(base.__init__, whiten=True),
+        "kwargs": extra,
+        "wrapped kwargs": decorated(extra),
+    }
+
+
+@pytest.mark.parametrize("case", constructors(PCA))
+def test_parameters_of_a_subclass_are_those_that_scikit_learn_finds(case):
+    ours, theirs = (
+        type("Mine", (base,), {"__init__": constructors(base)[case]})(n_components=2)
+        for base in (PCA, decomposition.PCA)
+    )
+    own = set(PCA().get_params()) - set(decomposition.PCA().get_params())  # ours has more than theirs
+    assert [name for name in ours.get_params() if name not in own] == list(theirs.get_params())
+    assert clone(ours).get_params() == ours.get_params()
+    assert ours.get_params().get("whiten") == theirs.get_params().get("whiten")
+    assert ours.fit(X).components_.shape == (2, 4)
+
+
+@pytest.mark.parametrize("wrap", [lambda init: init, decorated], ids=["plain", "wrapped"])
+def test_a_constructor_with_args_is_refused_as_in_scikit_learn(wrap):
+    for base in (PCA, decomposition.PCA):
+
+        @wrap
+        def init(self, *args, label="none", base=base):
+            base.__init__(self, *args)
+            self.label = label
+
+        model = type("Mine", (base,), {"__init__": init})(2)
+        for call in (model.get_params, lambda model=model: clone(model), lambda model=model: repr(model)):
+            with pytest.raises(RuntimeError, match=r"Mine.*\*args|signature"):
+                call()

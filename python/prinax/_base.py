@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 # Under this name a pickle carries the version that wrote it.
 VERSION_KEY = "_prinax_version"
 
+# A function as `def` makes it.
+Function = type(lambda: None)
+
+# The flag in a code object that says that the function takes *args (CO_VARARGS in Python's inspect).
+TAKES_ARGS = 0x04
+
 
 class NotFittedError(ValueError, AttributeError):
     """Raised when a model is used before `fit`; scikit-learn's error too, once scikit-learn is loaded."""
@@ -33,8 +39,8 @@ class Estimator:
     _fitted_mark: ClassVar[str] = "components_"
     # Attributes that one fit leaves and the next may lack.
     _sometimes: ClassVar[tuple[str, ...]] = ("feature_names_in_",)
-    # What a meta-estimator may pass on to `fit`, beside X and y.
-    _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    # What a meta-estimator may pass on to `fit`, beside X and y: what its signature takes.
+    _routed: ClassVar[tuple[str, ...]] = ()
 
     # --- parameters -----------------------------------------------------------------------------------------
 
@@ -42,6 +48,8 @@ class Estimator:
     def _defaults(cls) -> dict[str, Any]:
         """The constructor's parameters and their defaults, sorted by name; `...` where there is none."""
         init: Any = cls.__init__
+        if type(init) is not Function or init.__dict__ or init.__code__.co_flags & TAKES_ARGS:
+            return _inspected(init, cls.__name__)
         code = init.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         positional = init.__defaults__ or ()
@@ -243,6 +251,23 @@ class Transformer(Estimator):
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
             input_tags=InputTags(),
         )
+
+
+def _inspected(init: Any, by: str) -> dict[str, Any]:
+    """`Estimator._defaults` of a constructor that is more than a function: decorated, or a partialmethod.
+
+    What a decorator leaves in `__dict__`, such as `__wrapped__`, says whose parameters they are.
+    """
+    from inspect import Parameter, signature  # slow to import, and seldom needed
+
+    parameters = list(signature(init).parameters.values())
+    if any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
+        raise RuntimeError(
+            f"{by}.__init__ takes *args, but an estimator names its parameters, else get_params and clone "
+            f"would lose them: write each one in the signature, which is {signature(init)}"
+        )
+    named = {p.name: p.default for p in parameters[1:] if p.kind is not Parameter.VAR_KEYWORD}
+    return {name: ... if named[name] is Parameter.empty else named[name] for name in sorted(named)}
 
 
 # --- scikit-learn, when it is there -------------------------------------------------------------------------

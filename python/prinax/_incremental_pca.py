@@ -95,6 +95,7 @@ class IncrementalPCA(GaussianProjection):
     """
 
     _fitted_mark: ClassVar[str] = "n_samples_seen_"
+    _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
 
     components_: Any = Solved()
     explained_variance_: Any = Solved()

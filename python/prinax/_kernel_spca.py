@@ -88,7 +88,6 @@ class KernelSPCA(Transformer):
 
     _fitted_mark: ClassVar[str] = "dual_coef_"
     _sometimes: ClassVar[tuple[str, ...]] = ("feature_names_in_", "X_fit_")
-    _routed: ClassVar[tuple[str, ...]] = ()
 
     dual_coef_: Array
     eigenvalues_: Array

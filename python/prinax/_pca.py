@@ -9,7 +9,7 @@ from ._covariance import Moments, moments_state
 from ._gaussian import GaussianProjection
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import ClassVar, Self
 
     from ._validation import Array
 
@@ -116,6 +116,8 @@ class PCA(GaussianProjection):
     n_samples_: int
     solver_: str
     feature_names_in_: Array
+
+    _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
 
     def __init__(
         self,

@@ -96,7 +96,6 @@ class SPCA(Projection):
     feature_names_in_: Array
 
     _map_names: ClassVar[tuple[str, str, str | None]] = ("mean_", "components_", None)
-    _routed: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,

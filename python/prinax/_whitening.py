@@ -85,6 +85,7 @@ class Whitener(Affine):
     """
 
     _fitted_mark: ClassVar[str] = "whitening_matrix_"
+    _routed: ClassVar[tuple[str, ...]] = ("sample_weight",)
     _map_names: ClassVar[tuple[str, str, str | None]] = ("mean_", "whitening_matrix_", None)
 
     whitening_matrix_: Array
