@@ -1,11 +1,13 @@
 """SPCA: what is refused and in which words, and its conduct as an estimator."""
 
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import SPCA
+from prinax import SPCA, KernelSPCA
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
@@ -30,6 +32,9 @@ REFUSED = {
     "NaN": ({}, np.r_[np.nan, np.ones(59)], "y contains NaN"),
     "missing name": ({}, [None, *["a", "b"] * 29, "a"], "y contains NaN or a missing label"),
     "complex": ({}, np.arange(60) * 1j, "Complex data not supported"),
+    "complex objects": ({}, np.array([1j, *[2.0] * 59], object), r"Complex data .* y\[0, 0\] is 1j"),
+    "Decimal NaN": ({}, [Decimal("NaN"), *[Decimal(3)] * 59], "y contains NaN"),
+    "NaN as a label": ({"target_kernel": "delta"}, [Decimal("sNaN"), *[Decimal(3)] * 59], "y contains NaN"),
     "infinity": ({}, np.r_[np.inf, np.ones(59)], "Input y contains infinity"),
     "too short": ({}, np.arange(59), "y has 59 samples, but X has 60"),
     "none": ({}, None, "requires y to be passed, but the target y is None"),
@@ -89,6 +94,106 @@ def test_few_samples():
     assert_allclose(two.components_, [[0.6, 0.8]], rtol=1e-15)
     three = SPCA().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 1, 2])
     assert three.rank_ == 2
+
+
+# --- numbers and labels of any container --------------------------------------------------------------------
+
+QUARTERS = np.random.default_rng(3).integers(1, 40, 60) / 4  # exact as Decimal and as Fraction
+KINDS = {"float": float, "Decimal": Decimal, "Fraction": Fraction, "longdouble": np.longdouble}
+
+
+def of(kind, values=QUARTERS):
+    """The same numbers as Python objects of one type."""
+    return np.array([KINDS[kind](float(v)) for v in values], dtype=object)
+
+
+@pytest.mark.parametrize("model", [SPCA, KernelSPCA])
+@pytest.mark.parametrize("target_kernel", ["auto", "linear", "rbf"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_of_any_type_are_numbers(X, model, target_kernel, kind):
+    expected = model(target_kernel=target_kernel).fit(X, QUARTERS)
+    ours = of(kind)
+    for y in (ours, ours.tolist(), ours[:, None], np.r_[of(kind, QUARTERS[:59]), [QUARTERS[59]]]):
+        found = model(target_kernel=target_kernel).fit(X, y)
+        assert (found.rank_, found.hsic_) == (expected.rank_, expected.hsic_)
+    two = np.column_stack([ours, ours[::-1]])
+    assert_array_equal(
+        model(target_kernel=target_kernel).fit(X, two).eigenvalues_,
+        model(target_kernel=target_kernel).fit(X, two.astype(float)).eigenvalues_,
+    )
+
+
+def test_integers_beside_other_numbers_are_numbers_and_beside_strings_labels(X, labels):
+    whole = np.array(labels.tolist(), object)
+    assert SPCA().fit(X, whole).rank_ == 3  # integers alone are four classes
+    assert SPCA(target_kernel="linear").fit(X, whole).rank_ == 1
+    for other in (0.5, Decimal("0.5"), Fraction(1, 2)):
+        y = np.array([other, *labels.tolist()[1:]], object)
+        assert SPCA().fit(X, y).hsic_ == SPCA().fit(X, y.astype(float)).hsic_
+    for other in ("a", b"a", True, np.True_):
+        y = np.array([other, *(labels[1:] + 2).tolist()], object)
+        assert SPCA().fit(X, y).rank_ == 4  # five classes
+    by_kind = SPCA(target_kernel="delta").fit(X, of("Decimal"))
+    assert (
+        by_kind.hsic_ == SPCA(target_kernel="delta").fit(X, np.unique(QUARTERS, return_inverse=True)[1]).hsic_
+    )
+
+
+def decimals(library):
+    module, values = pytest.importorskip(library), of("Decimal").tolist()
+    if library == "polars":
+        return [module.Series(values), module.DataFrame({"y": values})]
+    if library == "pyarrow":
+        return [module.array(values), module.table({"y": values})]
+    arrow = module.Series(values, dtype=module.ArrowDtype(pytest.importorskip("pyarrow").decimal128(9, 2)))
+    return [module.Series(values), module.DataFrame({"y": values}), arrow]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_decimals_are_numbers(X, library):
+    expected = SPCA().fit(X, QUARTERS)
+    for y in decimals(library):
+        assert SPCA().fit(X, y).hsic_ == expected.hsic_
+
+
+def categories(library, values):
+    """A column of categories and the frame that has it alone."""
+    module = pytest.importorskip(library)
+    if library == "pandas":
+        column = module.Series(values, dtype="category")
+        return column, column.to_frame("y")
+    if library == "polars":
+        column = module.Series("y", values, dtype=module.Enum(sorted(set(values))))
+        return column, column.to_frame()
+    column = module.array(values).dictionary_encode()
+    return column, module.table({"y": column})
+
+
+@pytest.mark.parametrize(
+    ("library", "names"),
+    [
+        ("pandas", "abcd"),
+        ("pandas", [0, 1, 2, 3]),
+        ("pandas", [0.5, 1.5, 2.0, 9.0]),
+        ("polars", "abcd"),
+        ("pyarrow", "abcd"),
+        ("pyarrow", [0.5, 1.5, 2.0, 9.0]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("target_kernel", ["auto", "delta", "linear"])
+def test_a_frame_of_one_category_column_is_that_column(X, labels, library, names, target_kernel):
+    expected = SPCA().fit(X, labels)
+    for y in categories(library, [names[label] for label in labels]):
+        assert_allclose(SPCA(target_kernel=target_kernel).fit(X, y).hsic_, expected.hsic_, rtol=1e-13)
+
+
+def test_several_category_columns_are_one_hot(X, labels, rng):
+    pandas = pytest.importorskip("pandas")
+    other = rng.integers(0, 3, 60)
+    one_hot = np.column_stack([np.equal.outer(labels, range(4)), np.equal.outer(other, range(3))])
+    y = pandas.DataFrame({"a": labels, "b": other}).astype("category")
+    assert_allclose(SPCA().fit(X, y).hsic_, SPCA().fit(X, one_hot.astype(float)).hsic_, rtol=1e-13)
 
 
 # --- the estimator ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 # Kinds of dtype whose values NumPy sorts: within one of them equal values are found without hashing.
 SORTED_KINDS = "biufcUSTMm"
+
+# What is in the name of a categorical type: of pandas and polars, of pyarrow.
+CATEGORICAL = ("categor", "dictionary")
 
 
 def read(y: Any, by: str, what: str) -> Array:
@@ -32,15 +36,21 @@ def read(y: Any, by: str, what: str) -> Array:
 
 
 def are_labels(y: Any, by: str, what: str) -> bool:
-    """Whether `y` looks like classes: one-dimensional (or one column) and no floating-point numbers."""
-    if is_categorical(y):
-        return True
+    """Whether `y` looks like classes: one-dimensional (or one column), and no numbers but integers or bools.
+
+    Of Python objects too: one string or bool makes them all labels, one float, Decimal or Fraction beside
+    integers makes them numbers.
+    """
     A = read(y, by, what)
     if A.ndim == 2 and A.shape[1] > 1:
         return False
-    if A.dtype.kind == "O":
-        return not all(isinstance(value, (float, np.floating)) for value in A.flat)
-    return A.dtype.kind not in "fc"
+    if is_categorical(y):
+        return True
+    if A.dtype.kind != "O":
+        return A.dtype.kind not in "fc"
+    kinds = set(map(type, A.flat))
+    numbers = all(issubclass(kind, Number) and kind is not bool for kind in kinds)
+    return not numbers or all(issubclass(kind, Integral) for kind in kinds)
 
 
 def hold_strings(y: Any) -> bool:
@@ -89,19 +99,21 @@ def _refuse_missing(A: Array, what: str) -> None:
         missing = bool(np.isnan(A).any())
     elif A.dtype.kind in "Mm":
         missing = bool(np.isnat(A).any())
-    elif A.dtype.kind == "O":
-        missing = any(map(_is_missing, A.flat))
-        for value in A.flat:
-            _refuse_unhashable(value, what)
     else:
-        missing = False
+        missing = A.dtype.kind == "O" and any(map(_is_missing, A.flat))
     if missing:
         raise ValueError(f"Input {what} contains NaN or a missing label; every label must be present")
+    if A.dtype.kind == "O":
+        for value in A.flat:
+            _refuse_unhashable(value, what)
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    name = type(value).__name__
+    if value is None or name in ("NAType", "NaTType"):
         return True
+    if name == "Decimal":
+        return bool(value.is_nan())  # comparing a signalling NaN raises an error of its own
     return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
 
 
@@ -113,5 +125,14 @@ def _refuse_unhashable(value: Any, what: str) -> None:
 
 
 def is_categorical(y: Any) -> bool:
-    """Whether `y` is a categorical column of a data frame library."""
-    return "categor" in str(getattr(y, "dtype", "")).lower()
+    """Whether `y` is a categorical column of a data frame library, or a frame that has one."""
+    kind = type(y)
+    if kind is np.ndarray:
+        return False
+    if hasattr(kind, "column_names"):
+        types = y.schema.types  # pyarrow
+    elif hasattr(kind, "columns"):
+        types = list(getattr(y, "dtypes", ()))
+    else:
+        types = [y.dtype if hasattr(y, "dtype") else getattr(y, "type", "")]
+    return any(word in str(found).lower() for found in types for word in CATEGORICAL)

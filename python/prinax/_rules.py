@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -201,8 +201,8 @@ def is_real(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Real numbers, True and False among them."""
-    return is_real(value) or is_bool(value)
+    """Numbers of any kind: Decimal, which is no `Real`, and True and False among them."""
+    return isinstance(value, (Number, np.bool_))
 
 
 def as_float(value: Any) -> float:
