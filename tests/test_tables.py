@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, covariance
+from prinax import PCA, IncrementalPCA, covariance
 
 NAMES = ["height", "width", "depth", "weight"]
 VALUES = np.random.default_rng(0).standard_normal((30, 4)) * [4, 3, 2, 1] + 10
@@ -50,6 +50,29 @@ def test_other_names_or_another_order_are_refused_at_transform(table):
     for wrong in (frame[NAMES[::-1]], frame.rename(columns={"depth": "length"}), frame.iloc[:, :3]):
         with pytest.raises(ValueError, match=r"feature names|features"):
             model.transform(wrong)
+
+
+@tables
+def test_a_list_of_tables_is_a_list_of_batches(table):
+    expected = PCA(2).fit(VALUES)
+    parts = [table(VALUES[:11]), table(VALUES[11:])]
+    for batches in (parts, tuple(parts), iter(parts)):
+        model = IncrementalPCA(2).fit(batches)
+        assert model.n_samples_seen_ == 30
+        assert_allclose(model.components_, expected.components_, rtol=0, atol=1e-13)
+        assert_array_equal(model.feature_names_in_, np.array(NAMES, object))
+    with pytest.raises(ValueError, match="feature names"):
+        IncrementalPCA(2).fit([parts[0], pd.DataFrame(VALUES, columns=NAMES[::-1])])
+    with pytest.raises(TypeError, match="X must be an array to be transformed"):
+        IncrementalPCA(2).fit_transform(parts)
+
+
+def test_record_batches_are_batches():
+    table = pa.table(dict(zip(NAMES, VALUES.T, strict=True)))
+    batches = table.to_batches(max_chunksize=7)
+    expected = IncrementalPCA(2).fit(table).components_
+    for found in (batches, pa.RecordBatchReader.from_batches(table.schema, batches)):
+        assert_allclose(IncrementalPCA(2).fit(found).components_, expected, rtol=0, atol=1e-13)
 
 
 def test_names_on_one_side_only_are_warned_about():

@@ -16,9 +16,9 @@ ROWS_PER_COLUMN = 5
 
 
 def are_batches(X: Any) -> bool:
-    """Whether X holds batches: an iterator, a list of 2-D arrays, or a loader that is no array itself."""
+    """Whether X holds batches: an iterator, a list of matrices or frames, a loader that is no array itself."""
     if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(getattr(batch, "ndim", 0) == 2 for batch in X)
+        return len(X) > 0 and all(_dimensions(batch) == 2 for batch in X)
     kind = type(X)
     if hasattr(kind, "__next__"):
         return True
@@ -28,6 +28,12 @@ def are_batches(X: Any) -> bool:
         and not isinstance(X, (str, bytes, dict, set))
         and not any(hasattr(kind, name) for name in array_like)
     )
+
+
+def _dimensions(batch: Any) -> int:
+    """2 for an array that says so, and for a frame of polars or pyarrow, which has only a shape."""
+    shape = getattr(batch, "shape", ())
+    return int(getattr(batch, "ndim", len(shape) if isinstance(shape, tuple) else 0))
 
 
 def count(X: Any) -> int | None:

@@ -1,8 +1,8 @@
 """Data frames as 2-D arrays, column by column where the columns differ: pandas, and polars or pyarrow.
 
 Nothing is imported: a frame brings its library with it. float32 throughout stays float32, anything else
-numeric becomes float64; columns that are no numbers, or have missing entries that NumPy cannot show, are
-refused by name.
+numeric, decimals and categories that are numbers too, becomes float64; columns that are no numbers, or have
+missing entries that NumPy cannot show, are refused by name.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 NUMERIC = ("float", "double", "int", "uint", "bool", "halffloat", "decimal")
 SINGLE = ("Float32", "float")
 
+# Arrow writes a column of categories as "dictionary<values=double, ...>".
+DICTIONARY = "dictionary<values="
+
+# Integers that NumPy has no type for; polars reads them as float64 when asked to.
+WIDE = ("Int128", "UInt128")
+
 
 def from_pandas(X: Any, what: str) -> Array:
     """The values of a pandas frame, uncopied where its columns share one block of one NumPy dtype."""
     dtypes = list(X.dtypes)
     for j, dtype in enumerate(dtypes):
         name = X.columns[j]
-        if getattr(dtype, "kind", "?") not in "biuf" and not _holds_objects(dtype):
+        if not _holds_objects(dtype) and not _is_numeric(dtype):
             raise TypeError(_not_numbers(what, name, dtype))
         if not isinstance(dtype, np.dtype) and X.iloc[:, j].isna().any():
             raise ValueError(_missing(what, name))
@@ -40,17 +46,31 @@ def from_columns(X: Any, what: str) -> Array:
     """The values of a polars DataFrame, a pyarrow Table or a RecordBatch."""
     if hasattr(X, "get_columns"):
         columns = [(column.name, str(column.dtype), column.null_count()) for column in X.get_columns()]
-        values = X.to_numpy
+        wide = [name for name, dtype, _ in columns if dtype in WIDE]
+        values = (X.cast(dict.fromkeys(wide, float)) if wide else X).to_numpy
     else:
         columns = [(f.name, str(f.type), X.column(j).null_count) for j, f in enumerate(X.schema)]
         values = X.__array__
     for name, dtype, nulls in columns:
-        if not dtype.lower().startswith(NUMERIC):
+        if not _is_spelled_numeric(dtype):
             raise TypeError(_not_numbers(what, name, dtype))
         if nulls:
             raise ValueError(_missing(what, name))
     single = bool(columns) and all(dtype in SINGLE for _, dtype, _ in columns)
     return np.asarray(values(), dtype=np.float32 if single else np.float64)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    """Whether a pandas column is of numbers: plainly, by its categories, or as Arrow spells it."""
+    if getattr(dtype, "kind", "?") in "biuf":
+        return True
+    if hasattr(dtype, "categories"):
+        return _is_numeric(dtype.categories.dtype)
+    return _is_spelled_numeric(str(getattr(dtype, "pyarrow_dtype", "")))
+
+
+def _is_spelled_numeric(dtype: str) -> bool:
+    return dtype.removeprefix(DICTIONARY).lower().startswith(NUMERIC)
 
 
 def _holds_objects(dtype: Any) -> bool:

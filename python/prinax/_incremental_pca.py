@@ -149,7 +149,7 @@ class IncrementalPCA(GaussianProjection):
         ----------
         X : array-like of shape (n_samples, n_features), or an iterable of such batches
             A memory-mapped array is read where it lies. Batches come from an iterator, a generator, a loader,
-            or a list of 2-D arrays.
+            or a list of 2-D arrays or data frames.
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None
             Frequencies, for an array X: 0 is an absent row.

@@ -23,7 +23,7 @@ def read(y: Any, by: str, what: str) -> Array:
     """`y` as an array of whatever dtype, of shape (n,) or (n, columns), n >= 1."""
     kind = type(y)
     frame = hasattr(kind, "columns") or hasattr(kind, "column_names")
-    A = np.asarray(y) if frame else _validation.as_array(y, by, what)
+    A = _validation.plain(y, what) if frame else _validation.as_array(y, by, what)
     if A.dtype.kind in "US" and isinstance(y, (list, tuple)):
         A = np.asarray(y, dtype=object)  # NumPy makes a string of a number beside strings
     if A.ndim == 0:

@@ -56,6 +56,16 @@ def as_array(X: Any, by: str, what: str) -> Array:
     return _read(X, by, what)
 
 
+def plain(X: Any, what: str) -> Array:
+    """`X` as NumPy makes an array of it, of whatever dtype and dimension."""
+    try:
+        return np.asarray(X)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _unreadable(X, what, error) from error
+
+
 def vector(values: Any, length: int, by: str, what: str) -> Array:
     """`values` as a contiguous float64 array of shape (length,); finiteness is left to the core."""
     A = _as_float(_read(values, by, what), what)
@@ -218,7 +228,7 @@ def _read(X: Any, by: str, what: str) -> Array:
         return _frames.from_pandas(X, what)
     if hasattr(kind, "schema") and (hasattr(kind, "get_columns") or hasattr(kind, "column_names")):
         return _frames.from_columns(X, what)
-    if hasattr(kind, "collect_schema"):
+    if hasattr(kind, "collect_schema") and not hasattr(kind, "__array__"):
         raise TypeError(f"{what} is a lazy frame, but {by} needs its rows: pass {what}.collect().")
     if hasattr(kind, "toarray") and hasattr(kind, "nnz"):
         raise TypeError(
@@ -232,10 +242,10 @@ def _read(X: Any, by: str, what: str) -> Array:
         raise TypeError(
             f"{what} lies on a device, but {by} needs host memory: pass {what}.cpu() or {what}.get()."
         )
+    if not hasattr(kind, "__dlpack__") or hasattr(kind, "__array__"):
+        return plain(X, what)
     try:
-        if hasattr(kind, "__dlpack__") and not hasattr(kind, "__array__"):
-            return np.from_dlpack(X)
-        return np.asarray(X)
+        return np.from_dlpack(X)
     except MemoryError:
         raise
     except Exception as error:
