@@ -34,8 +34,8 @@ class PCA(GaussianProjection):
         Divide scores by their standard deviations. Directions without variance get 0.
     svd_solver : str, default="auto"
         "auto", "covariance_eigh" (d x d), "gram" (n x n, for n < d), "lanczos" (the leading ones, to
-        the residual `tol`; also called "arpack"), "full" (QR and SVD of the centred data, nothing squared),
-        "randomized".
+        the residual `tol`; also called "arpack"), "full" (QR and SVD of the centred data, nothing squared;
+        Ctrl-C waits for the end of that SVD, of a square of min(n, d): seconds, from 1000 on), "randomized".
     tol : float, default=0.0
         Relative residual of "lanczos"; 0 means 1e-10 for float64 and 1e-6 for float32 data.
     iterated_power : int or "auto", default="auto"
