@@ -287,6 +287,27 @@ def test_rows_that_are_all_equal(n, kernel):
     assert KernelPCA(kernel=kernel).fit(X).transform(np.ones((2, 3))).shape == (2, 0)
 
 
+def plain_product(x, y):
+    return x @ y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", plain_product])
+@pytest.mark.parametrize("gamma", [None, "scale"])
+def test_without_components_every_row_comes_back_as_the_mean(kernel, gamma, dtype):
+    """As PCA(0) has it; 0.1 is no dyadic number, and its mean must be itself."""
+    X = np.full((5, 4), 0.1, dtype)
+    for alpha in (0, 1):
+        model = KernelPCA(kernel=kernel, gamma=gamma, alpha=alpha, fit_inverse_transform=True)
+        Z = model.fit_transform(X)
+        assert Z.shape == (5, 0)
+        back = model.inverse_transform(Z[:3])
+        assert back.dtype == dtype
+        assert_array_equal(back, X[:3])
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* expecting 0"):
+        model.inverse_transform(np.ones((2, 1)))
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_more_components_than_samples_are_refused(kernel, rng):
     with pytest.raises(ValueError, match="n_components=6 must be at most the number of samples: X has 5"):

@@ -156,3 +156,34 @@ def test_the_residual_of_a_row_of_another_size():
     X = np.array([[1e160], [1e-160], [2e-160], [3.0]])
     model = prinax.KernelPCA(1, kernel="sigmoid", gamma=1.0, coef0=0.0).fit(X)
     assert np.isfinite(model.squared_residuals(X)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("gamma", [None, 0, 7.0, "scale"])
+def test_every_value_of_degree_0_is_1(dtype, gamma, rng):
+    """(gamma x'y + coef0)**0 = 1, of a base of 0 too."""
+    X = rng.standard_normal((30, 4)).astype(dtype)
+    largest = 1e30 if dtype is np.float32 else 1e290
+    for size in (0, 1 / largest, 1, largest):
+        for coef0 in (0, 1, -5.5):
+            for Y in (None, X[:3] * dtype(2)):
+                K = kernel_matrix(X * dtype(size), Y, "poly", gamma=gamma, degree=0, coef0=coef0)
+                assert K.dtype == dtype
+                assert_array_equal(K, 1)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        kernel_matrix([[np.nan]], kernel="poly", degree=0)
+
+
+@pytest.mark.parametrize("gamma", [None, "scale", 3.0])
+def test_degree_0_leaves_no_direction(gamma, rng):
+    X = rng.standard_normal((9, 3)) + 2
+    model = prinax.KernelPCA(kernel="poly", gamma=gamma, degree=0, fit_inverse_transform=True)
+    assert model.fit_transform(X).shape == (9, 0)
+    assert_allclose(model.inverse_transform(np.empty((4, 0))), np.tile(X.mean(axis=0), (4, 1)), rtol=1e-14)
+    model = prinax.KernelPCA(2, kernel="poly", gamma=gamma, degree=0).fit(X)
+    assert_array_equal(model.eigenvalues_, 0)
+    assert_array_equal(model.transform(X + 1), 0)
+    assert model.gamma_ == 0
+    for kernel in ("linear", "rbf", "cosine"):
+        expected = prinax.KernelPCA(2, kernel=kernel).fit_transform(X)
+        assert_array_equal(prinax.KernelPCA(2, kernel=kernel, degree=0).fit_transform(X), expected)

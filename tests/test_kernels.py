@@ -236,7 +236,7 @@ REFUSED = {
         ValueError,
         "gamma must be a number, None",
     ),
-    "degree 0": ({"kernel": "poly", "degree": 0}, ValueError, "degree must be a number above 0, got 0"),
+    "degree -1": ({"kernel": "poly", "degree": -1}, ValueError, "degree must be .* of at least 0, got -1"),
     "degree a": ({"kernel": "poly", "degree": "a"}, TypeError, "degree must be a number, got 'a'"),
     "a root of a negative": (
         {"kernel": "poly", "degree": 0.5, "coef0": -9e9},

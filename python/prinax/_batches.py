@@ -16,7 +16,7 @@ ROWS_PER_COLUMN = 5
 
 
 def are_batches(X: Any) -> bool:
-    """Whether X holds batches: an iterator, a list of matrices or frames, a loader that is no array itself."""
+    """Whether X holds batches: an iterator, a list of matrices or frames, or a loader that is no array."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(_dimensions(batch) == 2 for batch in X)
     kind = type(X)

@@ -58,7 +58,9 @@ default="linear"
     gamma : float, "scale", "median" or None, default=None
         See `kernel_matrix`; what it became is ``gamma_``.
     degree : float, default=3
+        Of "poly", at least 0. For 0 every kernel value is 1: no direction is left, and ``gamma_`` is 0.
     coef0 : float, default=1
+        Of "poly" and "sigmoid".
     kernel_params : dict or None, default=None
         Passed to a callable kernel by name.
     alpha : float, default=1.0
@@ -270,10 +272,12 @@ default="linear"
         if kernel.name != "precomputed":
             state["X_fit_"] = np.array(A, order="C") if p["copy_X"] else A
         if p["fit_inverse_transform"]:
-            Z = scores
-            if kernel.function is not None:
+            Z, compared = scores, kernel.settled(state["_rate"])
+            if scores.shape[1] == 0:
+                compared = _kernels.CONSTANT  # one point, whatever the kernel
+            elif kernel.function is not None:
                 Z = _kernels.matrix_of_callable(kernel, scores)
-            dual, mean = _core.learn_preimage(A, Z, kernel.settled(state["_rate"]), p["alpha"])
+            dual, mean = _core.learn_preimage(A, Z, compared, p["alpha"])
             state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
         self._set_fitted(state)
         return scores
@@ -344,7 +348,7 @@ default="linear"
 
         ``k(X, X_transformed_fit_) @ dual_coef_ + mean`` with
         ``dual_coef_ = solve(K_Z + alpha * I, X_fit_ - mean)``, K_Z the kernel matrix of the training scores.
-        A point of the feature space has in general no row that maps to it.
+        A point of the feature space has in general no row that maps to it. Without components it is the mean.
 
         Parameters
         ----------
@@ -371,7 +375,8 @@ default="linear"
         _validation.same_width(Z, k, by)
         fitted = _validation.matrix(self.X_transformed_fit_, by, "X_transformed_fit_", cols=0)
         dual = _validation.matrix(self.dual_coef_, by, "dual_coef_").astype(np.float64, copy=False)
-        back = _core.pre_image(*self._values(Z, fitted), dual, self._preimage_mean)
+        x, training, spec = self._values(Z, fitted) if k else (Z, fitted.astype(Z.dtype), _kernels.CONSTANT)
+        back = _core.pre_image(x, training, spec, dual, self._preimage_mean)
         return back.astype(Z.dtype, copy=False)
 
     def _new_rows(self, A: Array) -> tuple[Array, Array | None, Any]:

@@ -40,7 +40,7 @@ class KernelSPCA(Transformer):
     gamma : float, "scale", "median" or None, default=None
         See `kernel_matrix`; None is 1/d.
     degree : float, default=3
-        Of "poly".
+        Of "poly", at least 0.
     coef0 : float, default=1
         Of "poly" and "sigmoid".
     target_kernel : str or callable, default="auto"

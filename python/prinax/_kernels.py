@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta")
 GAMMA_WORDS = ("scale", "median")
 
+# (gamma x'y + coef0)**0 = 1, also where the base is 0, as the core takes it, (0 x'y + 1)**1: its degrees are
+# above 0.
+CONSTANT = ("poly", 0.0, 1.0, 1.0)
+
 
 class Kernel(NamedTuple):
     """A kernel as it was asked for, every parameter checked."""
@@ -35,11 +39,16 @@ class Kernel(NamedTuple):
     @property
     def spec(self) -> Any:
         """As the core takes it; None where the matrix of its values is handed over instead."""
-        return (self.name, self.gamma, self.degree, self.coef0) if self.name in NAMES else None
+        return self._with(self.gamma)
 
     def settled(self, rate: tuple[float, int] | None) -> Any:
         """The same with gamma as a fit has made it, a number and a power of two."""
-        return (self.name, rate, self.degree, self.coef0) if self.name in NAMES else None
+        return self._with(rate)
+
+    def _with(self, gamma: Any) -> Any:
+        if self.name == "poly" and self.degree == 0:
+            return CONSTANT
+        return (self.name, gamma, self.degree, self.coef0) if self.name in NAMES else None
 
 
 def asked(
@@ -64,7 +73,7 @@ def asked(
     return Kernel(
         name,
         _gamma(gamma_name, gamma),
-        _positive("degree", degree),
+        _degree(degree),
         _finite("coef0", coef0),
         function,
         kernel_name,
@@ -149,10 +158,10 @@ def _gamma(name: str, value: Any) -> float | str | None:
     return number
 
 
-def _positive(name: str, value: Any) -> float:
-    number = _finite(name, value)
-    if number <= 0:
-        raise ValueError(f"{name} must be a number above 0, got {_rules.shown(value)}")
+def _degree(value: Any) -> float:
+    number = _finite("degree", value)
+    if number < 0:
+        raise ValueError(f"degree must be a number of at least 0, got {_rules.shown(value)}")
     return number
 
 
@@ -201,6 +210,7 @@ def kernel_matrix(
         1/(2 m**2) for "rbf" and 1/m for "laplacian", with m the median Euclidean (for "laplacian": absolute)
         distance between two rows of X, of the nonzero ones where it would be 0.
     degree : float, default=3
+        At least 0, for which every value is 1, whatever `gamma` is.
     coef0 : float, default=1
 
     Returns

@@ -49,7 +49,7 @@ def are_labels(y: Any, by: str, what: str) -> bool:
     if A.dtype.kind != "O":
         return A.dtype.kind not in "fc"
     kinds = set(map(type, A.flat))
-    numbers = all(issubclass(kind, Number) and kind is not bool for kind in kinds)
+    numbers = all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds)
     return not numbers or all(issubclass(kind, Integral) for kind in kinds)
 
 
