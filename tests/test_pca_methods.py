@@ -1,5 +1,7 @@
 """What a fitted PCA does: project, reconstruct, give residuals and likelihoods, choose k."""
 
+from fractions import Fraction
+
 import numpy as np
 import oracle
 import pytest
@@ -297,3 +299,85 @@ def test_methods_before_fit_say_so(method):
 def test_views_before_fit_say_so(method):
     with pytest.raises(ValueError, match="fit"):
         getattr(PCA(2), method)()
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("unit", [1.0, 4.0**-10])
+def test_from_covariance_of_fewer_rows_than_columns_counts_all_its_variance(unit, dtype):
+    C = (np.diag([3.0, 5, 1, 4, 2]) * unit).astype(dtype)
+    for k, kept in {None: 3, 1: 1, 2: 2}.items():
+        model = PCA.from_covariance(C, np.zeros(5), 3, n_components=k)
+        eigenvalues = [5, 4, 3, 2, 1]
+        noise = Fraction(sum(eigenvalues[kept:]), 5 - kept)
+        assert model.total_variance_ == pytest.approx(15 * unit, rel=1e-14)
+        assert_allclose(model.explained_variance_, np.array(eigenvalues[:kept]) * unit, rtol=1e-14)
+        assert_allclose(model.explained_variance_ratio_, np.array(eigenvalues[:kept]) / 15, rtol=1e-14)
+        assert model.noise_variance_ == pytest.approx(float(noise) * unit, rel=1e-14)
+        assert model.rank_ == 5
+        assert model.get_covariance().trace() == pytest.approx(15 * unit, rel=1e-14)
+    scaled = PCA.from_covariance(C, np.zeros(5), 3, scale=True)
+    assert (scaled.total_variance_, scaled.noise_variance_) == pytest.approx((5, 1), rel=1e-14)
+
+
+def test_from_covariance_of_fewer_rows_than_columns_keeps_the_share_or_says_that_it_cannot():
+    C = np.diag([5.0, 4, 3, 2, 1])
+    assert PCA.from_covariance(C, np.zeros(5), 3, n_components=0.6).n_components_ == 2
+    assert PCA.from_covariance(C, np.zeros(5), 3, n_components=0.79).n_components_ == 3
+    with pytest.raises(ValueError, match=r"n_components must be at most 0\.8.*=3 components, got 0.95"):
+        PCA.from_covariance(C, np.zeros(5), 3, n_components=0.95)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("d", [20, 200])
+def test_from_covariance_takes_the_rounding_of_single_precision(d, scale):
+    A = R(0).normal(size=(50, 3)) @ R(1).normal(size=(3, d))
+    C = np.cov(A.T)
+    right = PCA(3, scale=scale).fit(A)
+    model = PCA.from_covariance(C.astype("f4"), np.zeros(d), 50, scale=scale)
+    assert model.rank_ == PCA.from_covariance(C, np.zeros(d), 50, scale=scale).rank_ == 3
+    assert_array_equal(model.explained_variance_[3:], 0)
+    assert_allclose(model.explained_variance_[:3], right.explained_variance_, rtol=1e-6)
+    assert_allclose(np.abs(model.components_[:3] @ right.components_.T), np.eye(3), rtol=0, atol=1e-5)
+    assert model.total_variance_ == pytest.approx(right.total_variance_, rel=1e-6)
+
+
+def indefinite(share, dtype, d=20):
+    """A matrix with unit diagonal, one eigenvalue of -share beside a largest of 2 + share."""
+    C = np.eye(d, dtype=dtype)
+    C[0, 1] = C[1, 0] = 1 + share
+    return C
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_from_covariance_refuses_what_no_rounding_makes_indefinite(scale):
+    for C in (
+        indefinite(1e-2, "f4"),
+        indefinite(2e-2, "f4", 2000),
+        indefinite(1e-9, "f8"),
+        np.diag([1.0, -1.0]),
+        np.diag([1.0, -1e-2]).astype("f4"),
+        np.diag([0.0, -1.0]),
+        np.array([[1.0, 0.5], [0.5, 0.0]]),
+        np.array([[1.0, 1e-6], [1e-6, 0.0]]),
+        np.array([[0.0, 0.5], [0.5, 0.0]]),
+        np.array([[1.0, 0.5], [0.5, 0.0]], dtype="f4"),
+    ):
+        with pytest.raises(ValueError, match=r"covariance must be positive semidefinite, got (.*-|.* in entry)"):
+            PCA.from_covariance(C, np.zeros(len(C)), 50, scale=scale)
+    for C in (
+        indefinite(1e-5, "f4"),
+        indefinite(1e-14, "f8"),
+        np.diag([1.0, 0.0]),
+        np.diag([1.0, -1e-17]),
+        np.array([[1.0, 1e-8], [1e-8, 0.0]]),
+    ):
+        model = PCA.from_covariance(C, np.zeros(len(C)), 50, scale=scale)
+        assert model.rank_ == len(C) - 1
+
+
+def test_a_zero_variance_is_judged_in_the_unit_of_each_other_column():
+    C = np.diag([1e20, 1.0, 0.0])
+    assert PCA.from_covariance(C, np.zeros(3), 50, scale=True).total_variance_ == pytest.approx(2, rel=1e-14)
+    C[1, 2] = C[2, 1] = 0.5
+    with pytest.raises(ValueError, match=r"5e-1 in entry \(2, 1\) beside a variance of 0e0 in \(2, 2\)"):
+        PCA.from_covariance(C, np.zeros(3), 50, scale=True)
+
+

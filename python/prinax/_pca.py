@@ -236,11 +236,12 @@ class PCA(GaussianProjection):
         Parameters
         ----------
         covariance : array-like of shape (n_features, n_features)
-            Symmetric and positive semi-definite to rounding.
+            Symmetric and positive semi-definite to the rounding of its dtype.
         mean : array-like of shape (n_features,)
             Zeros for a matrix of mean squares about 0.
         n_samples : int
-            The number of rows behind the matrix.
+            The number of rows behind the matrix. At most min(n_samples, n_features) components are kept; all
+            variance counts.
         **parameters
             Of the constructor; `svd_solver` is "auto", "covariance_eigh" or "lanczos", `center` does not
             matter.

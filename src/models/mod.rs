@@ -5,6 +5,7 @@ mod cross;
 mod dual_pca;
 mod frozen;
 mod frozen_file;
+mod given;
 mod kernel_map;
 mod kernel_pca;
 mod kernel_roads;

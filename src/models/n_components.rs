@@ -46,6 +46,22 @@ impl Components {
         }
     }
 
+    /// Refuses a share of `total` that all the variances there can be do not reach.
+    ///
+    /// # Errors
+    /// [`Error::Value`] naming `n_components`.
+    pub fn check_share(self, variances: &[f64], total: f64) -> Result<()> {
+        match self {
+            Self::Ratio(ratio) if components_reaching(ratio, variances, total).is_none() => {
+                let reached = variances.iter().sum::<f64>() / total;
+                let p = variances.len();
+                let wanted = format!("at most {reached}, the share of min(n_samples, n_features)={p} components");
+                Err(Error::value("n_components", ratio, wanted))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The number asked for where the data need not be seen.
     #[must_use]
     pub fn known(self, p: usize) -> Option<usize> {

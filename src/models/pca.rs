@@ -1,12 +1,13 @@
 //! Principal component analysis: choose a road, solve, count, sign, name the parts.
 
+use super::given;
 use super::n_components::Components;
 use super::plan::{self, Solver};
 use super::roads::{self, Solved};
 use crate::covariance::{Moments, near_one};
 use crate::error::{Error, Result};
 use crate::linalg::{fix_signs, rank};
-use crate::matrix::MatrixView;
+use crate::matrix::{Element, MatrixView};
 use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -107,16 +108,18 @@ impl Pca {
         let eps = moments.epsilon().max(f64::EPSILON);
         let about_zero = (!options.center).then(|| moments.about_zero());
         let moments = about_zero.as_ref().unwrap_or(moments);
-        let solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?, eps);
+        let mut solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?, eps);
+        solved.pairs = solved.pairs.truncated(rows.min(moments.dim())); // of fewer rows than columns, all that can live
         Self::assemble(solved, options, eps)
     }
 
-    /// The model with a given covariance, whose divisor was `samples - ddof`.
+    /// The model with a given covariance, whose divisor was `samples - ddof`. All its variance counts, also where that is of
+    /// more directions than `samples` rows have.
     ///
     /// # Errors
-    /// [`Error::Value`] for a matrix with a negative eigenvalue beyond rounding, else those of [`Pca::fit`].
-    pub fn from_covariance(
-        covariance: &DMatrix<f64>,
+    /// [`Error::Value`] for a matrix with a negative eigenvalue beyond the rounding of its type, else those of [`Pca::fit`].
+    pub fn from_covariance<T: Element>(
+        covariance: MatrixView<T>,
         mean: Vec<f64>,
         samples: usize,
         options: &PcaOptions,
@@ -126,8 +129,8 @@ impl Pca {
         if let Some(bad) = mean.iter().find(|m| !m.is_finite()) {
             return Err(Error::NotFinite { what: "mean", nan: bad.is_nan() });
         }
-        let solved = without_noise(roads::solve_covariance(covariance, mean, samples, options, team)?, f64::EPSILON);
-        Self::assemble(solved, options, f64::EPSILON)
+        let solved = without_noise(given::solve_covariance(covariance, mean, samples, options, team)?, T::EPSILON);
+        Self::assemble(solved, options, T::EPSILON)
     }
 
     fn assemble(solved: Solved, options: &PcaOptions, eps: f64) -> Result<Self> {
@@ -141,13 +144,16 @@ impl Pca {
         // Variances come in units of 4^unit: the divisor may lie anywhere in the range of numbers.
         let (divisor, level) = near_one(divisor);
         let unit = exponent - level;
-        pairs = pairs.truncated(p);
         let rank = rank(&pairs.values, p, eps);
         pairs.values[rank..].fill(0.0);
         let variances: Vec<f64> = pairs.values.iter().map(|s| s * s / divisor).collect();
         // Where all are known their own sum is the total, so that the shares sum to 1.
         let total = if complete { variances.iter().rev().sum() } else { total / divisor };
-        let k = options.components.choose(&variances, total, weight)?;
+        let open = &variances[..p.min(variances.len())];
+        if complete {
+            options.components.check_share(open, total)?;
+        }
+        let k = options.components.choose(open, total, weight)?;
         let rest = if complete { Some(0.0) } else { rest.map(|rest| rest / divisor) };
         let spread = Spread { total, variances: &variances, rest, rank };
         let varying = scale.as_ref().map_or(d, |scale| scale.iter().filter(|&&s| s > 0.0).count());

@@ -12,7 +12,6 @@ use crate::linalg::{
     first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular, stepped,
 };
 use crate::matrix::MatrixView;
-use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -150,54 +149,6 @@ pub(super) fn solve_moments<T: Lane>(
     })
 }
 
-/// The road over a covariance that is at hand.
-pub(super) fn solve_covariance(
-    covariance: &DMatrix<f64>,
-    mean: Vec<f64>,
-    samples: usize,
-    options: &PcaOptions,
-    team: &Team,
-) -> Result<Solved> {
-    let divisor = samples as f64 - f64::from(options.ddof);
-    let largest = covariance.diagonal().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-    // In a unit of its own, for the scatter may leave the range of numbers where the covariance does not.
-    let level = if options.scale || largest == 0.0 { 0 } else { power::exponent(largest).div_euclid(2) };
-    let (matrix, scale) = if options.scale {
-        let scale: Vec<f64> = covariance.diagonal().iter().map(|v| v.max(0.0).sqrt()).collect();
-        let inverse = |j: usize| if scale[j] > 0.0 { 1.0 / scale[j] } else { 0.0 };
-        let correlation =
-            DMatrix::from_fn(scale.len(), scale.len(), |i, j| covariance[(i, j)] * inverse(i) * inverse(j));
-        (correlation * divisor, Some(scale))
-    } else {
-        (covariance.map(|v| power::scale(v, -2 * level)) * divisor, None)
-    };
-    let all = eigh(&matrix, team)?;
-    let (largest, least) = (all.values.first().copied().unwrap_or(0.0), all.values.last().copied().unwrap_or(0.0));
-    if -least > mean.len() as f64 * f64::EPSILON * largest.max(-least) * NEGATIVE_SLACK {
-        let value = |lambda: f64| power::scale(lambda / divisor, 2 * level);
-        let found = format!("an eigenvalue of {:e} beside a largest of {:e}", value(least), value(largest));
-        return Err(Error::value("covariance", found, "positive semidefinite"));
-    }
-    let (total, pairs) = (matrix.trace(), singular_pairs(all));
-    let (weight, mean_rest) = (samples as f64, vec![0.0; mean.len()]);
-    Ok(Solved {
-        pairs,
-        total,
-        rest: None,
-        complete: true,
-        exponent: level,
-        mean,
-        mean_rest,
-        scale,
-        weight,
-        rows: samples,
-        solver: Solver::Covariance,
-    })
-}
-
-/// How many times its own rounding a covariance given from outside may stray below zero: others round on the way too.
-const NEGATIVE_SLACK: f64 = 100.0;
-
 /// Eigenpairs of a d x d scatter as singular pairs; whether they are all.
 ///
 /// Where a direction asked for is too small to be told from the rounding of the largest, all are computed: measuring
@@ -233,7 +184,7 @@ pub(super) fn singular_values_of(found: &Eigen) -> Vec<f64> {
     found.values.iter().map(|v| v.max(0.0).sqrt()).collect()
 }
 
-fn singular_pairs(found: Eigen) -> Singular {
+pub(super) fn singular_pairs(found: Eigen) -> Singular {
     Singular { values: singular_values_of(&found), vectors: found.vectors }
 }
 

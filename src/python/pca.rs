@@ -4,10 +4,8 @@ use super::arrays::{Matrix, Vector, columns_as_rows, vector, with_view};
 use super::covariance::Moments;
 use super::jobs::compute;
 use crate::error::Error;
-use crate::linalg::{components_reaching, symmetric};
+use crate::linalg::components_reaching;
 use crate::models::{self, Components, PcaOptions, Solver};
-use crate::threads::Team;
-use nalgebra::DMatrix;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -162,11 +160,11 @@ pub(super) fn pca_from_covariance<'py>(
 ) -> PyResult<Fit<'py>> {
     let components = n_components;
     let options = PcaOptions { components, solver: svd_solver, tol, seed, scale, ddof, ..PcaOptions::default() };
-    let matrix = with_view!(&covariance, rows => symmetric(rows, "covariance"))?.into_owned();
-    let matrix = DMatrix::from_vec(covariance.shape().0, covariance.shape().0, matrix);
     let mean = mean.as_slice()?.to_vec();
-    let work = |team: &Team| models::Pca::from_covariance(&matrix, mean, n_samples, &options, team);
-    let fit = compute(py, cost(covariance.shape()), work)?;
+    let flops = cost(covariance.shape());
+    let fit = with_view!(&covariance, entries => {
+        compute(py, flops, |team| models::Pca::from_covariance(entries, mean, n_samples, &options, team))
+    })?;
     fit_tuple(py, fit, false)
 }
 
