@@ -192,3 +192,10 @@ def test_rounding_asymmetry_is_accepted():
     A = symmetric(np.arange(1.0, 31))
     A[3, 7] = np.nextafter(A[3, 7], 1)
     assert_eigenpairs(A, *eigh(A))
+
+
+def test_the_sign_of_a_single_precision_tie_is_not_left_to_its_rounding():
+    """The eigenvector of 3 is (1, -1) / sqrt(2) to the rounding of float32: the first entry is positive."""
+    for ulps in (-4, 0, 4):
+        A = np.array([[2, -1], [-1, 2 + ulps * 2.0**-22]], dtype=np.float32)
+        assert eigh(A)[1][0, 0] > 0

@@ -26,6 +26,7 @@ pub(super) fn eigh<'py>(
         let entries = symmetric(view, "A")?;
         linalg::leading(Dense::new(&entries, n)?, k, RESIDUAL, 0, team)
     }))?;
-    linalg::fix_signs(&mut found.vectors, f64::EPSILON);
+    let eps = if a.is_single() { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    linalg::fix_signs(&mut found.vectors, eps);
     Ok((vector(py, found.values), columns(py, found.vectors, false)?))
 }
