@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, Moments, covariance
+from prinax import PCA, IncrementalPCA, Moments, covariance
 from test_pca import EPS, SOLVERS, cloud
 
 R = np.random.default_rng
@@ -140,6 +140,61 @@ def test_likelihood_is_the_gaussian_s_with_the_model_covariance(k, whiten, scale
     assert model.score(new) == pytest.approx(wanted.mean(), rel=1e-9)
 
 
+def doubled(values, exponent):
+    """values * 2**exponent, 0 or infinite beyond the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(values, exponent)
+
+
+@pytest.mark.parametrize("exponent", [-700, -560, -515, 40, 130, 520, 660])
+@pytest.mark.parametrize("k", [0, 1, 3, 5])
+def test_likelihood_is_right_where_variances_are_no_numbers(k, exponent):
+    X, new = cloud((60, 5)) * [1, 5, 0.1, 1, 1], cloud((9, 5), seed=2) * [1, 5, 0.1, 1, 1]
+    reference = oracle.pca(X)
+    noise = oracle.noise_variance(reference, k, 5)
+    C = oracle.model_covariance(reference.components[:k], reference.explained_variance[:k], noise)
+    # x -> 2^e x divides the density by 2^(5 e).
+    wanted = oracle.log_likelihoods(new, reference.mean, C) - 5 * exponent * np.log(2)
+    near = PCA(k).fit(X)
+    far = PCA(k).fit(np.ldexp(X, exponent))
+    assert_allclose(far.score_samples(np.ldexp(new, exponent)), wanted, rtol=1e-11)
+    assert far.score(np.ldexp(new, exponent)) == pytest.approx(wanted.mean(), rel=1e-11)
+    for found, right in (
+        (far.get_covariance(), doubled(near.get_covariance(), 2 * exponent)),
+        (far.get_precision(), doubled(near.get_precision(), -2 * exponent)),
+    ):
+        assert_allclose(found, right, rtol=1e-14, atol=1e-322)  # infinities in the same places
+        assert_array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e-155, 1e160])
+def test_likelihood_of_single_rows_and_of_a_stream_in_any_unit(unit):
+    X = R(0).normal(size=(50, 5))
+    wanted = PCA(2).fit(X).score(X) - 5 * np.log(unit)
+    assert PCA(2).fit(X * unit).score(X * unit) == pytest.approx(wanted, rel=1e-12)
+    stream = IncrementalPCA(2).fit(X * unit)
+    assert stream.score(X * unit) == pytest.approx(wanted, rel=1e-9)
+    assert not np.isnan(stream.get_precision()).any()
+
+
+def test_rows_in_a_subspace_have_no_density_in_any_unit():
+    X = R(0).normal(size=(50, 2)) @ R(1).normal(size=(2, 4))
+    for unit in (1e-170, 1.0, 1e160):
+        with pytest.raises(ValueError, match="0e0 across 2 of 4 dimensions"):
+            PCA(2).fit(X * unit).score(X * unit)
+
+
+def test_edited_variances_are_honoured():
+    X = cloud((60, 5))
+    model = PCA(3, whiten=True).fit(X)
+    model.explained_variance_ = model.explained_variance_ * [1, 1, 0]
+    assert_array_equal(model.transform(X)[:, 2], 0)
+    assert_array_equal(model.transform(X[:1].tolist())[:, 2], 0)
+    model.noise_variance_ = 0.0
+    with pytest.raises(ValueError, match="noise_variance_"):
+        model.score(X)
+
+
 @pytest.mark.parametrize("solver", ["auto", "full"])
 @pytest.mark.parametrize("k", [None, 5, 4])
 def test_a_constant_column_does_not_take_the_density_of_scaled_data_away(k, solver):
@@ -198,6 +253,25 @@ def test_n_components_for_answers_without_a_refit():
     assert model.n_components_for(min_eigenvalue=2 * variances[0]) == 0
     for name, value in vars(model).items():
         assert_array_equal(value, before[name])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-160, 1.0, 1e160, 1e200])
+def test_n_components_for_does_not_depend_on_the_unit(unit):
+    X = cloud((60, 10), ratio=0.7)
+    cumulative = oracle.pca(X).explained_variance_ratio.cumsum()
+    model = PCA().fit(X * unit)
+    for share in (0.3, 0.9, 0.99):
+        wanted = int((cumulative < share).sum()) + 1
+        assert model.n_components_for(ratio=share) == PCA(share).fit(X * unit).n_components_ == wanted
+    with pytest.raises(ValueError, match=r"at most 0\.[0-9]+, the share of the components kept, got 0.999"):
+        PCA(2).fit(X * unit).n_components_for(ratio=0.999)
+
+
+def test_n_components_for_where_nothing_varies_is_that_of_the_fit():
+    X = np.ones((6, 3))
+    assert PCA().fit(X).n_components_for(ratio=0.5) == PCA(0.5).fit(X).n_components_ == 1
+    with pytest.raises(ValueError, match="at most 0, the share"):
+        PCA(0).fit(X).n_components_for(ratio=0.5)
 
 
 def test_n_components_for_says_when_the_kept_components_do_not_reach_the_share():
@@ -263,42 +337,6 @@ def test_from_covariance_takes_any_unit(unit):
     assert_allclose(model.singular_values_ / np.sqrt(unit), np.sqrt([99, 49.5]), rtol=1e-14)
 
 
-def test_from_covariance_refuses_what_is_no_covariance():
-    mean = np.zeros(2)
-    for C in ([[1.0, 2.0], [0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[np.nan, 0.0], [0.0, 1.0]]):
-        with pytest.raises(ValueError, match=r"\bC\b|covariance"):
-            PCA.from_covariance(C, mean, 10)
-    with pytest.raises(ValueError, match="mean"):
-        PCA.from_covariance(np.eye(2), np.zeros(3), 10)
-    for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="mean contains"):
-            PCA.from_covariance(np.eye(2), [0.0, bad], 10)
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
-        "transform",
-        "inverse_transform",
-        "reconstruct",
-        "residuals",
-        "squared_residuals",
-        "reconstruction_error",
-        "score",
-        "score_samples",
-    ],
-)
-def test_methods_before_fit_say_so(method):
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError, match="fit"):
-        getattr(PCA(2), method)(np.ones((3, 4)))
-
-
-@pytest.mark.parametrize("method", ["get_covariance", "get_precision", "n_components_for"])
-def test_views_before_fit_say_so(method):
-    with pytest.raises(ValueError, match="fit"):
-        getattr(PCA(2), method)()
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("unit", [1.0, 4.0**-10])
 def test_from_covariance_of_fewer_rows_than_columns_counts_all_its_variance(unit, dtype):
@@ -381,3 +419,39 @@ def test_a_zero_variance_is_judged_in_the_unit_of_each_other_column():
         PCA.from_covariance(C, np.zeros(3), 50, scale=True)
 
 
+def test_from_covariance_refuses_what_is_no_covariance():
+    mean = np.zeros(2)
+    for C in ([[1.0, 2.0], [0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[np.nan, 0.0], [0.0, 1.0]]):
+        with pytest.raises(ValueError, match=r"\bC\b|covariance"):
+            PCA.from_covariance(C, mean, 10)
+    with pytest.raises(ValueError, match="mean"):
+        PCA.from_covariance(np.eye(2), np.zeros(3), 10)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="mean contains"):
+            PCA.from_covariance(np.eye(2), [0.0, bad], 10)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "transform",
+        "inverse_transform",
+        "reconstruct",
+        "residuals",
+        "squared_residuals",
+        "reconstruction_error",
+        "score",
+        "score_samples",
+    ],
+)
+def test_methods_before_fit_say_so(method):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError, match="fit"):
+        getattr(PCA(2), method)(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("method", ["get_covariance", "get_precision", "n_components_for"])
+def test_views_before_fit_say_so(method):
+    with pytest.raises(ValueError, match="fit"):
+        getattr(PCA(2), method)()

@@ -75,9 +75,11 @@ class Affine(Transformer):
     def _whitening(self) -> tuple[Array, Array] | None:
         """Variances whose roots divide the scores where ``whiten=True``, and the roots themselves for where
         the squares leave the range of numbers."""
+        return self._variances() if getattr(self, "whiten", False) else None
+
+    def _variances(self) -> tuple[Array, Array]:
+        """Variances of the scores, and their roots as they were fitted."""
         model: Any = self
-        if not getattr(model, "whiten", False):
-            return None
         k, by = self._n_features_out, type(self).__name__
         variance = _validation.vector(model.explained_variance_, k, by, "explained_variance_")
         return variance, model._deviations if len(model._deviations) == k else variance

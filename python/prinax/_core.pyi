@@ -12,8 +12,8 @@ _F64: TypeAlias = NDArray[np.float64]
 
 # components (k, d) of x's dtype, explained_variance (k,), explained_variance_ratio (k,), singular_values
 # (k,), mean (d,), scale (d,) or None, noise_variance, total_variance, rank, the solver that ran, standard
-# deviations of the scores (k,).
-_Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, float, int, str, _F64]
+# deviations of the scores (k,), root of noise_variance.
+_Fit: TypeAlias = tuple[_Array, _F64, _F64, _F64, _F64, _F64 | None, float, float, int, str, _F64, float]
 
 _Whitening: TypeAlias = tuple[_F64, _F64]
 
@@ -262,24 +262,31 @@ def reconstruction_error(x: _Array, model: _Model) -> float: ...
 
 # --- PCA: the Gaussian model (Tipping and Bishop 1999) ------------------------------------------------------
 # C = components' (Lambda - s2 I)+ components + s2 I with s2 = noise_variance, in the units of x: scale_i
-# scale_j C_ij.
+# scale_j C_ij. Entries beyond the range of float64 are 0 or infinite.
+
+# Variances of the components and their roots, the noise variance and its root: the roots stand in where a
+# variance has left the normal numbers.
+_Spread: TypeAlias = tuple[_Whitening, tuple[float, float]]
 
 # (n,) log-densities: Woodbury, O(d k) memory. Constant columns (scale 0) left out. With s2 = 0 the density is
 # singular.
-def score_samples(x: _Array, model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
+def score_samples(x: _Array, model: _Model, spread: _Spread) -> _F64: ...
 
 # Mean of `score_samples`.
-def score(x: _Array, model: _Model, explained_variance: _F64, noise_variance: float) -> float: ...
+def score(x: _Array, model: _Model, spread: _Spread) -> float: ...
 
 # (d, d) C and its inverse, exactly symmetric. LinAlgError for the inverse of a singular model.
-def model_covariance(model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
-def model_precision(model: _Model, explained_variance: _F64, noise_variance: float) -> _F64: ...
+def model_covariance(model: _Model, spread: _Spread) -> _F64: ...
+def model_precision(model: _Model, spread: _Spread) -> _F64: ...
 
 # Exactly one of the two is given. Smallest k whose cumulative ratio is at least `ratio`, ties within rounding
 # counted as reached (refused when even all kept components do not reach it), or the number of variances >=
 # min_eigenvalue.
 def components_for(
-    explained_variance: _F64, total_variance: float, ratio: float | None, min_eigenvalue: float | None
+    explained_variance: _F64,
+    explained_variance_ratio: _F64,
+    ratio: float | None,
+    min_eigenvalue: float | None,
 ) -> int: ...
 
 # --- kernel PCA ---------------------------------------------------------------------------------------------

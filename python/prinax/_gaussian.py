@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _validation
+from . import _core
 from ._projection import Projection
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ class GaussianProjection(Projection):
 
     explained_variance_: Array
     noise_variance_: float
+    _noise_deviation: float
 
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row under the probabilistic model, a Gaussian with `get_covariance`.
@@ -79,9 +80,5 @@ class GaussianProjection(Projection):
         self._check_fitted()
         return _core.model_precision(*self._gaussian())
 
-    def _gaussian(self) -> tuple[tuple[Array, Array, Array | None], Array, float]:
-        return self._map(), self._variances(), float(self.noise_variance_)
-
-    def _variances(self) -> Array:
-        k, by = self._n_features_out, type(self).__name__
-        return _validation.vector(self.explained_variance_, k, by, "explained_variance_")
+    def _gaussian(self) -> tuple[Any, tuple[tuple[Array, Array], tuple[float, float]]]:
+        return self._map(), (self._variances(), (float(self.noise_variance_), self._noise_deviation))

@@ -109,6 +109,7 @@ class IncrementalPCA(GaussianProjection):
     rank_: Any = Solved()
     n_components_: Any = Solved()
     _deviations: Any = Solved()
+    _noise_deviation: Any = Solved()
 
     _moments: Moments
     _solution: Solution

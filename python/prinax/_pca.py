@@ -325,12 +325,17 @@ class PCA(GaussianProjection):
         """
         self._check_fitted()
         ratio, least = _parameters.one_rule(ratio, min_eigenvalue)
-        return _core.components_for(self._variances(), float(self.total_variance_), ratio, least)
+        k, by = self._n_features_out, type(self).__name__
+        variances, shares = (
+            _validation.vector(getattr(self, name), k, by, name)
+            for name in ("explained_variance_", "explained_variance_ratio_")
+        )
+        return _core.components_for(variances, shares, ratio, least)
 
 
 def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
     """The fitted attributes from what a fit of the core returned."""
-    components, variances, ratios, singular_values, mean, scale, noise, total, rank, solver, deviations = fit
+    components, variances, ratios, singular_values, mean, scale, noise, total, rank, solver, *deviations = fit
     return {
         "components_": components,
         "explained_variance_": variances,
@@ -342,7 +347,8 @@ def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
         "total_variance_": total,
         "rank_": rank,
         "solver_": solver,
-        "_deviations": deviations,
+        "_deviations": deviations[0],
+        "_noise_deviation": deviations[1],
         "n_samples_": n,
         "n_features_in_": d,
         "n_components_": len(components),

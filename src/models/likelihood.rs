@@ -3,33 +3,47 @@
 //! Tipping and Bishop (1999), "Probabilistic principal component analysis". With U orthonormal, Woodbury's identity is
 //! exact component by component: C^-1 = U Lambda^-1 U' + (I - U U') / s2, so nothing d x d is formed for a density.
 
-use super::projection::LinearMap;
+use super::projection::{LinearMap, root, stands_in};
 use crate::error::{Error, Result};
 use crate::linalg::product_transposed;
 use crate::matrix::MatrixView;
+use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
 
-/// The variances of the model along its components and across them.
+/// Deviations up to 2^+-100 need no unit: their squares, and those of rows far beyond them, are normal numbers.
+const ORDINARY: i32 = 100;
+
+/// The variances of the model along its components and across them, in units of 4^exponent.
 #[derive(Clone, Debug)]
 pub struct Gaussian<'a, C: Lane> {
     map: LinearMap<'a, C>,
     along: Vec<f64>,
     across: f64,
+    exponent: i32,
 }
 
 impl<'a, C: Lane> Gaussian<'a, C> {
-    /// `explained_variance` has one value a component; components below the noise count as noise.
+    /// `along`: variances of the components and their roots; `across`: that of the noise and its root. The roots stand in
+    /// where a variance has left the normal numbers. Components below the noise count as noise.
     ///
     /// # Errors
-    /// [`Error::Shape`] when their number differs.
-    pub fn new(map: LinearMap<'a, C>, explained_variance: &[f64], noise_variance: f64) -> Result<Self> {
-        if explained_variance.len() != map.k() {
-            return Err(Error::Shape { what: "explained_variance_", found: explained_variance.len(), wanted: map.k() });
+    /// [`Error::Shape`] when the components have another number.
+    pub fn new(map: LinearMap<'a, C>, along: [&[f64]; 2], across: [f64; 2]) -> Result<Self> {
+        if let Some(odd) = along.iter().find(|values| values.len() != map.k()) {
+            return Err(Error::Shape { what: "explained_variance_", found: odd.len(), wanted: map.k() });
         }
-        let along = explained_variance.iter().map(|v| v.max(noise_variance)).collect();
-        Ok(Self { map, along, across: noise_variance })
+        let pairs = || along[0].iter().zip(along[1]).map(|(&v, &s)| (v, s));
+        let across = (across[0], across[1]);
+        let unit = power::unit(pairs().map(|(v, s)| root(v, s)).fold(root(across.0, across.1), f64::max));
+        let exponent = if unit.abs() > ORDINARY { unit } else { 0 };
+        let variance = |(v, s): (f64, f64)| {
+            if stands_in(v, s) { power::scale(s, -exponent).powi(2) } else { power::scale(v, -2 * exponent) }
+        };
+        let noise = variance(across);
+        let along = pairs().map(|pair| variance(pair).max(noise)).collect();
+        Ok(Self { map, along, across: noise, exponent })
     }
 
     /// Log-density of each row: -1/2 (m log 2 pi + log |C| + (x - mu)'C^-1 (x - mu)) over the m columns that vary.
@@ -43,12 +57,16 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         let across = self.across_dimensions(m)?;
         let log_det =
             self.living().map(f64::ln).sum::<f64>() + if across > 0 { across as f64 * self.across.ln() } else { 0.0 };
-        let constant = m as f64 * std::f64::consts::TAU.ln() + log_det + 2.0 * log_units;
+        let log_exponents = (self.living().count() + across) as f64 * f64::from(2 * self.exponent);
+        let constant =
+            m as f64 * std::f64::consts::TAU.ln() + log_det + 2.0 * log_units + log_exponents * std::f64::consts::LN_2;
+        let inverse = power::power(-self.exponent);
         self.map.per_row(x, team, |block, i| {
             let scores = block.scores(i).iter().zip(&self.along).filter(|(_, v)| **v > 0.0);
-            let along: f64 = scores.map(|(z, v)| z * z / v).sum();
+            let along: f64 = scores.map(|(z, v)| (z * inverse).powi(2) / v).sum();
             let left = block.line(i).iter().zip(block.fitted_line(i)).enumerate();
-            let outside: f64 = left.filter(|(j, _)| self.map.lives(*j)).map(|(_, (x, y))| (x - y).powi(2)).sum();
+            let outside: f64 =
+                left.filter(|(j, _)| self.map.lives(*j)).map(|(_, (x, y))| ((x - y) * inverse).powi(2)).sum();
             let across = if across > 0 { outside / self.across } else { 0.0 };
             -0.5 * (constant + along + across)
         })
@@ -63,7 +81,7 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     fn across_dimensions(&self, m: usize) -> Result<usize> {
         let across = m.saturating_sub(self.living().count());
         if across > 0 && self.across <= 0.0 {
-            let found = format!("{:e} across {across} of {m} dimensions", self.across);
+            let found = format!("{:e} across {across} of {m} dimensions", self.noise());
             return Err(Error::value(
                 "noise_variance_",
                 found,
@@ -73,14 +91,20 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         Ok(across)
     }
 
-    /// C (d x d), exactly symmetric, in the units of x.
+    /// The noise variance, in the units of x.
+    fn noise(&self) -> f64 {
+        power::scale(self.across, 2 * self.exponent)
+    }
+
+    /// C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
     #[must_use]
     pub fn covariance(&self) -> DMatrix<f64> {
         let excess: Vec<f64> = self.along.iter().map(|v| v - self.across).collect();
-        self.spectral(&excess, self.across, |j| if self.map.lives(j) { self.map.unit(j) } else { 0.0 })
+        let unit = |j| if self.map.lives(j) { self.map.unit(j) } else { 0.0 };
+        self.spectral(&excess, self.across, 2 * self.exponent, unit)
     }
 
-    /// The inverse of C (d x d), exactly symmetric, in the units of x.
+    /// The inverse of C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
     ///
     /// # Errors
     /// [`Error::NoConvergence`] where C is singular.
@@ -93,15 +117,15 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         if let Some(j) = (0..d).find(|&j| !self.map.lives(j)) {
             return Err(singular(format!("for column {j} of X is constant")));
         }
-        let no_noise = |_| singular(format!("its noise variance is {:e}", self.across));
+        let no_noise = |_| singular(format!("its noise variance is {:e}", self.noise()));
         let across = self.across_dimensions(d).map_err(no_noise)?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
         let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();
-        Ok(self.spectral(&excess, outside, |j| 1.0 / self.map.unit(j)))
+        Ok(self.spectral(&excess, outside, -2 * self.exponent, |j| 1.0 / self.map.unit(j)))
     }
 
-    /// D (U diag(excess) U' + rest I) D, one triangle mirrored.
-    fn spectral(&self, excess: &[f64], rest: f64, unit: impl Fn(usize) -> f64) -> DMatrix<f64> {
+    /// D (U diag(excess) U' + rest I) D 2^exponent, one triangle mirrored.
+    fn spectral(&self, excess: &[f64], rest: f64, exponent: i32, unit: impl Fn(usize) -> f64) -> DMatrix<f64> {
         let (d, k) = (self.map.d(), self.map.k());
         let u = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j));
         let weighted = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j) * excess[c]);
@@ -109,6 +133,7 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         for j in 0..d {
             for i in j..d {
                 let value = (out[(i, j)] + if i == j { rest } else { 0.0 }) * unit(i) * unit(j);
+                let value = power::scale(value, exponent);
                 (out[(i, j)], out[(j, i)]) = (value, value);
             }
         }

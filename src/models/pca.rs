@@ -71,6 +71,8 @@ pub struct Pca {
     pub scale: Option<Vec<f64>>,
     /// (total - kept) / (d - k); of scaled data d counts the columns that vary.
     pub noise_variance: f64,
+    /// Its root, in range where the variance is not.
+    pub noise_deviation: f64,
     /// Sum of all variances.
     pub total_variance: f64,
     /// Directions above the rounding of the largest; of those computed, where not all were.
@@ -170,6 +172,7 @@ impl Pca {
             mean,
             scale,
             noise_variance: square(noise),
+            noise_deviation: power::scale(noise.sqrt(), unit),
             total_variance: square(spread.total),
             rank,
             solver,

@@ -46,8 +46,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             fits("explained_variance_", values.len(), components.rows())?;
         }
         let inverse_scale = scale.map(|s| s.iter().map(|&s| if s > 0.0 { 1.0 / s } else { 1.0 }).collect());
-        let deviations = whitening
-            .map(|[v, s]| v.iter().zip(s).map(|(&v, &s)| if v.is_normal() { v.max(0.0).sqrt() } else { s }).collect());
+        let deviations = whitening.map(|[v, s]| v.iter().zip(s).map(|(&v, &s)| root(v, s)).collect());
         Ok(Self { mean, components, scale, inverse_scale, deviations })
     }
 
@@ -320,6 +319,18 @@ impl Block {
     pub(super) fn fitted_line(&self, i: usize) -> &[f64] {
         &self.fitted[i * self.d..][..self.d]
     }
+}
+
+/// Whether the root `s` of a fitted variance stands in for the variance `v`: where that has left the normal numbers. A `v`
+/// that a user has set to 0 stands, for its root says that the fitted one was in their range.
+pub(super) fn stands_in(v: f64, s: f64) -> bool {
+    let in_range = 2.0 * f64::MIN_POSITIVE..=0.5 * f64::MAX; // by more than rounding
+    !v.is_normal() && !in_range.contains(&(s * s))
+}
+
+/// The standard deviation of a variance `v` whose fitted root is `s`.
+pub(super) fn root(v: f64, s: f64) -> f64 {
+    if stands_in(v, s) { s } else { v.max(0.0).sqrt() }
 }
 
 /// Divides each line of scores by the deviations; a dead direction scores 0.

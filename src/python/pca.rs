@@ -23,6 +23,7 @@ type Fit<'py> = (
     usize,
     &'static str,
     Bound<'py, PyArray1<f64>>,
+    f64,
 );
 
 impl<'py> FromPyObject<'_, 'py> for Components {
@@ -80,6 +81,7 @@ fn fit_tuple(py: Python<'_>, fit: models::Pca, single: bool) -> PyResult<Fit<'_>
         fit.rank,
         fit.solver.name(),
         vector(py, fit.deviations),
+        fit.noise_deviation,
     ))
 }
 
@@ -170,21 +172,23 @@ pub(super) fn pca_from_covariance<'py>(
 
 /// Smallest number of components that reach a share of the variance, or that have at least a variance.
 #[pyfunction]
-#[pyo3(signature = (explained_variance, total_variance, ratio, min_eigenvalue))]
+#[pyo3(signature = (explained_variance, explained_variance_ratio, ratio, min_eigenvalue))]
 pub(super) fn components_for(
     explained_variance: Vector<'_>,
-    total_variance: f64,
+    explained_variance_ratio: Vector<'_>,
     ratio: Option<f64>,
     min_eigenvalue: Option<f64>,
 ) -> PyResult<usize> {
-    let variances = explained_variance.as_slice()?;
     let Some(ratio) = ratio else {
         let least = min_eigenvalue.unwrap_or(0.0);
-        return Ok(variances.iter().filter(|&&v| v >= least).count());
+        return Ok(explained_variance.as_slice()?.iter().filter(|&&v| v >= least).count());
     };
-    components_reaching(ratio, variances, total_variance).ok_or_else(|| {
-        let kept: f64 = variances.iter().sum();
-        let wanted = format!("at most {}, the share of the components kept", kept / total_variance);
+    // Shares are numbers in any unit, variances are not. Where nothing varies, nothing is the whole.
+    let shares = explained_variance_ratio.as_slice()?;
+    let whole = if shares.iter().any(|&share| share > 0.0) { 1.0 } else { 0.0 };
+    components_reaching(ratio, shares, whole).ok_or_else(|| {
+        let kept = 0.0 + shares.iter().sum::<f64>(); // the sum of none is -0
+        let wanted = format!("at most {kept}, the share of the components kept");
         Error::value("ratio", ratio, wanted).into()
     })
 }
