@@ -47,9 +47,9 @@ pub(super) fn solve_covariance<T: Element>(
     let (largest, least) = (all.values.first().copied().unwrap_or(0.0), all.values.last().copied().unwrap_or(0.0));
     if -least > slack * largest.max(-least) {
         let value = |lambda: f64| power::scale(lambda / divisor, 2 * level);
-        let of = if scale.is_some() { " of its correlation" } else { "" };
+        let place = if scale.is_some() { " in its correlation matrix" } else { "" };
         return Err(indefinite(format!(
-            "an eigenvalue{of} of {:e} beside a largest of {:e}",
+            "an eigenvalue of {:e} beside a largest of {:e}{place}",
             value(least),
             value(largest)
         )));
