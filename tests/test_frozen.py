@@ -312,3 +312,23 @@ def test_no_components_give_no_scores(rng):
     frozen = prinax.PCA(0).fit(rng.standard_normal((5, 3))).freeze()
     assert frozen(np.zeros((4, 3))).shape == (4, 0)
     assert frozen(np.zeros(3)).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_both_ends_of_the_range(dtype):
+    most, least = float(np.finfo(dtype).max), float(np.finfo(dtype).smallest_subnormal)
+    eye = np.eye(2, dtype=dtype)
+    far = FrozenTransform(eye, [0.75 * most, 0.0], [0.5 * most, 1.0])
+    assert_allclose(far(np.array([-0.75 * most, 3.0], dtype)), [-3, 3], rtol=1e-6)
+    near = FrozenTransform(eye, [3 * least, 0.0], [8 * least, 1.0])
+    X = np.array([[5 * least, 3.0], [np.nan, 1.0], [11 * least, np.inf]], dtype)
+    assert_array_equal(near(X[0]), [0.25, 3])
+    assert_array_equal(near(X)[0], [0.25, 3])
+    assert not np.isfinite(near(X)[1:]).all(axis=1).any()
+
+
+def test_a_mean_beyond_float32_under_float32_rows():
+    X = np.array([[1.0, 2.0], [-1.0, 4.0]], np.float32)
+    eye = np.eye(2, dtype=np.float32)
+    assert_array_equal(FrozenTransform(eye, [2e39, 0.0])(X), [[-np.inf, 2], [-np.inf, 4]])
+    assert_array_equal(FrozenTransform(eye, [2e39, 0.0], [1e39, 1.0])(X), [[-2, 2], [-2, 4]])

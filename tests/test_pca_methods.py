@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, IncrementalPCA, Moments, covariance
+from prinax import PCA, IncrementalPCA, KernelPCA, Moments, covariance
 from test_pca import EPS, SOLVERS, cloud
 
 R = np.random.default_rng
@@ -429,6 +429,66 @@ def test_from_covariance_refuses_what_is_no_covariance():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="mean contains"):
             PCA.from_covariance(np.eye(2), [0.0, bad], 10)
+
+
+@pytest.mark.parametrize("n", [1, 3, 700])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PCA(whiten=True).fit(np.ones((5, 3))),
+        PCA(whiten=True, scale=True).fit(np.ones((5, 3))),
+        PCA(2, whiten=True, svd_solver="lanczos").fit(np.ones((5, 3))),
+        PCA(whiten=True, scale=True).fit(np.diag([1.0, 2.0, 0.0])),
+        PCA(0, whiten=True).fit(np.eye(3)),
+        PCA(scale=True).fit(np.eye(4, 3) * [1e-310, 2.0, 3.0]),
+        IncrementalPCA(whiten=True).partial_fit([[1.0, 2.0, 3.0]]),
+        KernelPCA(1, kernel="precomputed").fit(np.ones((3, 3))),
+    ],
+    ids=["dead", "scaled", "lanczos", "one dead", "no components", "tiny column", "one row", "kernel"],
+)
+def test_nan_in_any_column_is_refused_whichever_directions_are_dead(model, dtype, n):
+    for column in range(3):
+        for value, name in ((np.nan, "NaN"), (np.inf, "infinity")):
+            X = np.ones((n, 3), dtype)
+            X[n // 2, column] = value
+            for order in "CF":
+                with pytest.raises(ValueError, match=f"X contains {name}"):
+                    model.transform(np.asarray(X, order=order))
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [("f8", -1030), ("f4", -133), ("f4", -140)])
+def test_columns_whose_deviation_has_no_inverse_are_standardised(dtype, exponent):
+    # Powers of two change nothing under scale=True: 1, 2, 4 in any unit are (-4, -1, 5) / sqrt(21).
+    X = np.ldexp([[1.0, 3.0], [2.0, 5.0], [4.0, 2.0]], [exponent, 0]).astype(dtype)
+    model = PCA(1, scale=True, svd_solver="covariance_eigh").fit(X)
+    Z = model.transform(X)
+    right = PCA(1, scale=True).fit([[1.0, 3.0], [2.0, 5.0], [4.0, 2.0]])
+    close = {"rtol": 1e-6 if dtype == "f4" else 1e-13}
+    assert_allclose(Z, right.fit_transform([[1.0, 3.0], [2.0, 5.0], [4.0, 2.0]]), **close)
+    assert_array_equal(model.freeze()(X), Z)
+    whole = PCA(scale=True, svd_solver="covariance_eigh").fit(X[:, :1])
+    assert_allclose(whole.transform(X[:, :1]).ravel() * np.sqrt(21), [-4, -1, 5], **close)
+    assert_array_equal(whole.reconstruct(X[:, :1]), X[:, :1])
+    assert_allclose(whole.reconstruction_error(X[:, :1]), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("parameters", [{"scale": True}, {"whiten": True}])
+def test_float32_rows_further_from_the_mean_than_its_largest_number(parameters):
+    X = np.array([[3e38], [-3e38], [3e38]], np.float32)
+    model = PCA(**parameters).fit(X)
+    right = np.array([[1.0], [-2.0], [1.0]]) / np.sqrt(3)  # (x - 1e38) over the deviation 2 sqrt(3) 1e38
+    assert_allclose(model.transform(X), right, rtol=1e-6)
+    assert_allclose(model.freeze()(X), right, rtol=1e-6)
+    for i in range(3):
+        assert_array_equal(model.transform(X[i : i + 1]), model.transform(X)[i : i + 1])
+
+
+def test_float32_rows_under_a_mean_beyond_float32():
+    model = PCA().fit(np.array([[1.0], [3.0]]) * 1e39)
+    X = np.array([[1.0], [-5.0]], np.float32)
+    assert_array_equal(model.transform(X), np.full((2, 1), -np.inf, np.float32))
+    assert_allclose(model.transform(X.astype(float)), np.full((2, 1), -2e39))
 
 
 @pytest.mark.parametrize(

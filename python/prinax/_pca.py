@@ -335,7 +335,8 @@ class PCA(GaussianProjection):
 
 def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
     """The fitted attributes from what a fit of the core returned."""
-    components, variances, ratios, singular_values, mean, scale, noise, total, rank, solver, *deviations = fit
+    components, variances, ratios, singular_values, mean, scale, *rest = fit
+    noise, total, rank, solver, deviations, noise_deviation = rest
     return {
         "components_": components,
         "explained_variance_": variances,
@@ -347,8 +348,8 @@ def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
         "total_variance_": total,
         "rank_": rank,
         "solver_": solver,
-        "_deviations": deviations[0],
-        "_noise_deviation": deviations[1],
+        "_deviations": deviations,
+        "_noise_deviation": noise_deviation,
         "n_samples_": n,
         "n_features_in_": d,
         "n_components_": len(components),

@@ -2,6 +2,7 @@
 
 use super::projection::LinearMap;
 use super::whitening::beyond_range;
+use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
 use crate::simd::affine::{project_prepared, scratch_len};
@@ -25,6 +26,8 @@ pub struct Frozen<T: Lane> {
     mean: Vec<f64>,
     scale: Option<Vec<f64>>,
     parts: Parts<'static, T>,
+    /// Whether `T` holds the factors in `parts`.
+    plain: bool,
 }
 
 impl<T: Lane> Frozen<T> {
@@ -51,9 +54,9 @@ impl<T: Lane> Frozen<T> {
             return Err(beyond_range::<T>());
         }
         let factor: Vec<f64> = if scale.is_some() { (0..d).map(|j| 1.0 / map.unit(j)).collect() } else { Vec::new() };
-        let parts = Parts::new(mean, &[], &factor).into_owned();
+        let (parts, plain) = (Parts::new(mean, &[], &factor).into_owned(), are_plain::<T>(&factor));
         let matrix = Aligned::from(&*matrix);
-        Ok(Self { matrix, mean: mean.to_vec(), scale: scale.map(<[f64]>::to_vec), parts })
+        Ok(Self { matrix, mean: mean.to_vec(), scale: scale.map(<[f64]>::to_vec), parts, plain })
     }
 
     /// Number of scores.
@@ -116,6 +119,26 @@ impl<T: Lane> Frozen<T> {
         let mut scratch = known.unwrap_or_else(|| Aligned::zeros(len));
         project_prepared(x, &self.parts, &self.matrix, &mut cast_slice_mut(&mut scratch)[..len], out);
         SCRATCH.set(Some(scratch));
+        // What `T` cannot hold in a row makes every score of the row NaN or infinite.
+        let k = self.k().max(1);
+        if !(self.plain && out.iter().step_by(k).all(|&z| z.into().is_finite())) {
+            self.widely(x, out);
+        }
+    }
+
+    /// Writes the scores of finite rows again where `T` had no numbers on the way to them.
+    #[cold]
+    fn widely(&self, x: &[T], out: &mut [T]) {
+        let d = self.d();
+        for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(self.k().max(1))) {
+            if self.plain && out.iter().all(|&z| z.into().is_finite()) {
+                continue;
+            }
+            let Some(row) = WideRow::new(|j| x[j].into(), &self.mean, self.scale()) else { continue };
+            for (z, component) in out.iter_mut().zip(self.matrix.chunks_exact(d)) {
+                *z = row.score(|j| component[j].into(), None);
+            }
+        }
     }
 }
 

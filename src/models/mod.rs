@@ -1,11 +1,13 @@
 //! One file per model: means, matrix, eigenproblem, signs, attributes.
 
+mod block;
 mod container;
 mod cross;
 mod dual_pca;
 mod frozen;
 mod frozen_file;
 mod given;
+mod header;
 mod kernel_map;
 mod kernel_pca;
 mod kernel_roads;
@@ -26,6 +28,7 @@ mod roads;
 mod spca;
 mod target;
 mod whitening;
+mod wide_rows;
 
 pub use frozen::Frozen;
 pub use frozen_file::AnyFrozen;

@@ -1,6 +1,8 @@
 //! The fitted map on rows: scores, the way back, residuals. `z = U'(x - mu) / s`, `x_hat = s U z + mu`.
 
+use super::block::Block;
 use super::ready::Ready;
+use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::simd::affine::{products, project};
@@ -97,23 +99,51 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     pub(super) fn project_by<T: Lane>(&self, w: &Ready<T>, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
         let rows = self.centered(x)?;
         let k = self.k();
-        let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<()> {
+        if k == 0 || !self.inverse_scale.iter().all(|factors| are_plain::<T>(factors)) {
+            x.check_finite("X")?;
+            return self.project_wide(x, out, |_| true, team);
+        }
+        // Whether all scores that were looked at are finite. A NaN or an infinity in a row makes every score of the row NaN or
+        // infinite, before it is divided: one look at each row tells.
+        let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<bool> {
             team.check()?;
             project(&rows, range, w, out);
-            if let Some(deviations) = &self.deviations {
-                whiten(out, deviations);
-            }
-            Ok(())
+            Ok(match &self.deviations {
+                Some(deviations) => whiten(out, deviations),
+                None => out.iter().step_by(k).all(|&z| z.into().is_finite()),
+            })
         };
-        if x.rows() <= PIECE_ROWS {
-            piece((0..x.rows(), &mut *out))?; // a row takes no longer than listing the pieces
+        let finite = if x.rows() <= PIECE_ROWS {
+            piece((0..x.rows(), &mut *out))? // a row takes no longer than listing the pieces
         } else {
-            let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut((PIECE_ROWS * k).max(1))).collect();
-            team.map(pieces, piece).into_iter().collect::<Result<()>>()?;
+            let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * k)).collect();
+            let seen: Result<Vec<bool>> = team.map(pieces, piece).into_iter().collect();
+            seen?.into_iter().all(|finite| finite)
+        };
+        if finite {
+            return Ok(());
         }
-        // A NaN or an infinity in a row makes every score of the row NaN or infinite: one look at each row tells.
-        let suspicious = k == 0 || out.iter().step_by(k).any(|&z| !z.into().is_finite());
-        if suspicious { x.check_finite("X") } else { Ok(()) }
+        x.check_finite("X")?;
+        self.project_wide(x, out, |line| line.iter().any(|&z| !z.into().is_finite()), team)
+    }
+
+    /// Writes the scores of those finite rows again whose scores are `lost`, whatever the range of `T`.
+    #[cold]
+    fn project_wide<T: Lane>(
+        &self,
+        x: MatrixView<T>,
+        out: &mut [T],
+        lost: impl Fn(&[T]) -> bool,
+        team: &Team,
+    ) -> Result<()> {
+        for (i, line) in out.chunks_exact_mut(self.k().max(1)).enumerate().filter(|(_, line)| lost(line)) {
+            team.check()?;
+            let Some(row) = WideRow::new(|j| x.at(i, j), self.mean, self.scale) else { continue };
+            for (c, z) in line.iter_mut().enumerate() {
+                *z = row.score(|j| self.entry(c, j), self.deviations.as_ref().map(|s| s[c]));
+            }
+        }
+        Ok(())
     }
 
     /// (n, d) rows from scores: `z . components * scale + mean`, the scores first multiplied back when whitening.
@@ -197,7 +227,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             team.check()?;
             let mut numbers = Vec::with_capacity(range.len());
             for range in blocks(range) {
-                let block = Block::new(&rows, range, &w, &back);
+                let block = self.block(&rows, range, &w, &back);
                 numbers.extend((0..block.rows).map(|i| number(&block, i)));
             }
             Ok(numbers)
@@ -220,7 +250,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         let done = team.map(pieces, |(range, out): (Range<usize>, &mut [T])| {
             team.check()?;
             for (range, out) in blocks(range).zip(out.chunks_mut(BLOCK_ROWS * d)) {
-                let block = Block::new(&rows, range, &w, &back);
+                let block = self.block(&rows, range, &w, &back);
                 let values = block.lines.iter().zip(&block.fitted).enumerate();
                 for (out, (at, (x, y))) in out.iter_mut().zip(values) {
                     *out = T::of(entry(self, at % d, *x, *y));
@@ -229,6 +259,19 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             Ok(())
         });
         done.into_iter().collect()
+    }
+
+    /// Some rows, centred and in standardised units. Where the inverse of a deviation is no number they are divided by it.
+    fn block<T: Lane>(&self, x: &Centered<T>, range: Range<usize>, w: &[f64], back: &[f64]) -> Block {
+        let (d, factors) = (self.d(), self.inverse_scale.as_deref().unwrap_or_default());
+        let mut lines = vec![0.0; range.len() * d];
+        x.pack_wide(range.clone(), &mut lines);
+        for j in (0..factors.len()).filter(|&j| factors[j].is_infinite()) {
+            for (i, line) in range.clone().zip(lines.chunks_exact_mut(d)) {
+                line[j] = (x.raw().at(i, j) - self.mean[j]) / self.unit(j);
+            }
+        }
+        Block::new(lines, d, w, back)
     }
 
     fn centered<'b, T: Lane>(&'b self, x: MatrixView<'b, T>) -> Result<Centered<'b, T>> {
@@ -282,45 +325,6 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     }
 }
 
-/// Some rows with their scores and their images in the span of the components, in standardised units.
-pub(super) struct Block {
-    rows: usize,
-    d: usize,
-    k: usize,
-    lines: Vec<f64>,
-    scores: Vec<f64>,
-    fitted: Vec<f64>,
-}
-
-impl Block {
-    fn new<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[f64], back: &[f64]) -> Self {
-        let (rows, d) = (range.len(), x.cols());
-        let k = w.len().checked_div(d).unwrap_or(0);
-        let (mut lines, mut scores, mut fitted) = (vec![0.0; rows * d], vec![0.0; rows * k], vec![0.0; rows * d]);
-        x.pack_wide(range, &mut lines);
-        if k > 0 {
-            products(&lines, w, d, &mut scores);
-            products(&scores, back, k, &mut fitted);
-        }
-        Self { rows, d, k, lines, scores, fitted }
-    }
-
-    /// Row `i`, centred.
-    pub(super) fn line(&self, i: usize) -> &[f64] {
-        &self.lines[i * self.d..][..self.d]
-    }
-
-    /// Scores of row `i`.
-    pub(super) fn scores(&self, i: usize) -> &[f64] {
-        &self.scores[i * self.k..][..self.k]
-    }
-
-    /// Image of row `i`.
-    pub(super) fn fitted_line(&self, i: usize) -> &[f64] {
-        &self.fitted[i * self.d..][..self.d]
-    }
-}
-
 /// Whether the root `s` of a fitted variance stands in for the variance `v`: where that has left the normal numbers. A `v`
 /// that a user has set to 0 stands, for its root says that the fitted one was in their range.
 pub(super) fn stands_in(v: f64, s: f64) -> bool {
@@ -333,13 +337,17 @@ pub(super) fn root(v: f64, s: f64) -> f64 {
     if stands_in(v, s) { s } else { v.max(0.0).sqrt() }
 }
 
-/// Divides each line of scores by the deviations; a dead direction scores 0.
-fn whiten<T: Lane>(scores: &mut [T], deviations: &[f64]) {
+/// Divides each line of scores by the deviations; a dead direction scores 0. Whether all were finite before.
+fn whiten<T: Lane>(scores: &mut [T], deviations: &[f64]) -> bool {
+    let mut finite = true;
     for line in scores.chunks_exact_mut(deviations.len().max(1)) {
         for (z, &deviation) in line.iter_mut().zip(deviations) {
-            *z = if deviation > 0.0 { T::of((*z).into() / deviation) } else { T::zeroed() };
+            let score: f64 = (*z).into();
+            finite &= score.is_finite();
+            *z = if deviation > 0.0 { T::of(score / deviation) } else { T::zeroed() };
         }
     }
+    finite
 }
 
 fn pieces(rows: usize) -> Vec<Range<usize>> {
