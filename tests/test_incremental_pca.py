@@ -329,6 +329,16 @@ def test_weights_are_repeats(X, rng):
     assert_same_model(integers, PCA(3).fit(np.repeat(np.round(X), weights, axis=0)))
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">f4", "f8", "f4"])
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_absent_rows_must_be_finite_in_every_piece(X, dtype, value, name):
+    bad = X.astype(dtype)
+    bad[:20, 1] = value
+    weights = np.repeat([0, 1], [20, 100])
+    with pytest.raises(ValueError, match=f"X contains {name}"):
+        IncrementalPCA(batch_size=10).fit(bad, sample_weight=weights)
+
+
 def test_weights_that_leave_no_degree_of_freedom_are_told_on_reading(X):
     model = IncrementalPCA(2).partial_fit(X[:2], sample_weight=[0.25, 0.25])
     with pytest.raises(ValueError, match=r"sum to 0\.5, but must sum to more than 1"):

@@ -281,6 +281,8 @@ class IncrementalPCA(GaussianProjection):
             here = None if weights is None else weights[start : start + len(A)]
             if here is None or here.any():
                 moments._state.update(A, here, p["forgetting_factor"])
+            else:
+                moments._state.pass_over(A)  # absent rows are refused for the same values as others
             start += len(A)
         assert moments is not None
         return moments, names

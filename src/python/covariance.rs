@@ -82,6 +82,13 @@ impl Moments {
         Ok(self.lock().append(&batch)?)
     }
 
+    /// Rows that are all absent: looked at, and not taken in.
+    #[staticmethod]
+    fn pass_over<'py>(py: Python<'py>, x: Matrix<'py>) -> PyResult<()> {
+        let (n, d) = x.shape();
+        with_view!(&x, rows => compute(py, (n * d) as f64, |_| rows.check_finite("X")))
+    }
+
     fn merge(&self, other: &Self) -> PyResult<()> {
         let other = other.snapshot();
         Ok(self.lock().merge(&other)?)
