@@ -256,6 +256,22 @@ def test_the_cholesky_form_needs_full_rank_or_eps(rng):
         assert_allclose(model.whitening_matrix_, definition(np.cov(data.T), "cholesky", 0.5), atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", [0, 19, 36])
+def test_the_cholesky_form_of_data_of_rank_one_but_for_rounding_names_the_rank(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.choice([8, 40, 65, 257])), int(rng.choice([3, 5]))
+    offset = float(rng.choice([0, 100, 1000]))
+    X = rng.normal(size=(n, 1)) @ rng.normal(size=(1, d)) @ rng.normal(size=(d, d)) + offset
+    with pytest.raises(ValueError, match="the factor needs full rank, got 'cholesky' for data"):
+        Whitener("cholesky").fit(X)
+
+
+def test_the_cholesky_form_of_columns_of_any_size_needs_no_full_rank_but_eps():
+    X = np.array([[1e10, 0.0], [-1e10, 0.0], [0.0, 1e-10], [0.0, -1e-10]])
+    W = Whitener("cholesky", eps=1e-14, ddof=0).fit(X).whitening_matrix_
+    assert_allclose(W, np.diag([np.sqrt(2) * 1e-10, 1e7]), rtol=1e-5, atol=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_eps_is_the_formula_for_fewer_rows_than_columns(rng, method):
     X = rng.standard_normal((4, 6))

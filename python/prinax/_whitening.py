@@ -130,8 +130,8 @@ class Whitener(Affine):
         ------
         ValueError
             A parameter out of range, a shape that does not fit, NaN or infinity, too few samples; "cholesky"
-            for data without full rank while ``eps=0``; X in a unit in which the matrix leaves the range of
-            its dtype.
+            for data without full rank, unless ``eps`` is above the rounding of the variances; X in a unit in
+            which the matrix leaves the range of its dtype.
         TypeError
             A parameter or an X of the wrong type.
         """

@@ -172,8 +172,7 @@ impl<'a> Axes<'a> {
     fn triangular(&self, rank: usize) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
         let d = self.vectors.nrows();
         if self.rest == 0.0 && rank < d {
-            let found = format!("'cholesky' for data of rank {rank} in {d} features");
-            return Err(Error::value("method", found, "'pca' or 'zca', or eps positive: the factor needs full rank"));
+            return Err(singular(format!("of rank {rank} in {d} features")));
         }
         let unit = exponent(self.roots.first().copied().unwrap_or(0.0).max(self.rest));
         let lines = self.vectors.ncols();
@@ -191,6 +190,11 @@ impl<'a> Axes<'a> {
             if line[j] < 0.0 {
                 line.neg_mut();
             }
+        }
+        // Each column of R is right to d eps of its length: a diagonal entry below that may as well be 0.
+        let rounding = d as f64 * f64::EPSILON;
+        if r.column_iter().enumerate().any(|(j, column)| column[j] <= rounding * column.norm()) {
+            return Err(singular(format!("whose rank is below {d}, the number of features, but for rounding")));
         }
         let inverse = inverse_of_upper(&r);
         let flipped = |a: &DMatrix<f64>| DMatrix::from_fn(d, d, |i, j| a[(d - 1 - i, d - 1 - j)]);
@@ -221,6 +225,12 @@ impl<'a> Axes<'a> {
 /// 1/x, and 0 for a direction that is dead.
 fn reciprocal(x: f64) -> f64 {
     if x > 0.0 { 1.0 / x } else { 0.0 }
+}
+
+/// The refusal of the Cholesky factor of data that have no full rank, as `how` says.
+fn singular(how: String) -> Error {
+    let wanted = "'pca' or 'zca', or eps larger: the factor needs full rank";
+    Error::value("method", format!("'cholesky' for data {how}"), wanted)
 }
 
 /// The refusal of rows whose whitening map the element type cannot hold.
