@@ -283,6 +283,62 @@ def test_damaged_bytes_are_refused(damage):
         Moments.from_bytes(good[:-3] if damage is None else damage)
 
 
+def test_a_small_column_survives_rows_in_which_it_does_not_vary():
+    """In the unit of the other column, which a column of zeros is given, its squares would vanish."""
+    for first, then in (([1e-200, -1e-200], [0.0, 0.0]), ([0.0, 0.0], [1e-200, -1e-200])):
+        moments = streamed(np.c_[[1.0, 2.0, 1.0, 3.0], first + then], [2, 2])
+        model = PCA.from_moments(moments, scale=True)
+        assert_allclose(model.scale_, [np.std([1, 2, 1, 3], ddof=1), np.sqrt(2 / 3) * 1e-200], rtol=1e-14)
+
+
+def test_a_spike_that_no_sample_saw_is_whole_after_a_merge():
+    """Its column has the unit of the other, in one batch much too small for it, in the other too large."""
+    before, X = np.array([[2.0**830, 0.0], [-(2.0**830), 0.0]]), np.zeros((1000, 2))
+    X[:, 0], X[437, 1] = np.arange(1000.0) * 2.0**250, 2.0**699
+    model = PCA.from_moments(streamed(np.r_[before, X], [2, 1000]), scale=True)
+    assert_allclose(model.scale_[1], 2.0**699 / np.sqrt(1002), rtol=1e-13)
+
+
+def columns(rng, n):
+    """A column of a kind that is hard to sum."""
+    kinds = [
+        np.full(n, rng.normal()),
+        np.zeros(n),
+        1 + np.arange(n) % 2 * 2.0**-52,
+        1e8 + rng.normal(size=n),
+        np.where(rng.random(n) < 0.01, 1e12, rng.normal(size=n)),
+        np.eye(1, n, int(rng.integers(n)))[0] * 10.0 ** rng.integers(-20, 20),
+        rng.standard_cauchy(n),
+        np.where(np.arange(n) == n - 1, np.nextafter(0.1, 1), 0.1),
+        np.exp(20 * rng.normal(size=n)),
+        rng.normal(size=n),
+    ]
+    unit = 10.0 ** rng.integers(-250, 250) if rng.random() < 0.4 else 1.0
+    return kinds[rng.integers(len(kinds))] * unit
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_no_honest_state_is_refused(seed):
+    rng, moments = np.random.default_rng(seed), Moments(4)
+    for _ in range(rng.integers(1, 6)):
+        n = int(rng.choice([1, 1, 2, 3, 10, 300, 1000]))
+        X = np.stack([columns(rng, n) for _ in range(4)], axis=1)
+        X[:, 3] = X[:, 0] * rng.choice([-1.0, 0.5, 3.0])
+        if rng.random() < 0.5 and np.abs(X).max() < 1e38:
+            X = X.astype(np.float32)
+        w = rng.choice([0, 1, 0.5, 1e-300, 1e200, 1e-20, 1e10], size=n) if rng.random() < 0.4 else None
+        if w is not None and w.sum() == 0:
+            w = None
+        batch = streamed(X, [n], w)
+        moments.merge(batch) if rng.random() < 0.5 else moments.update(X, w)
+        if rng.random() < 0.3:
+            moments.forget(float(rng.choice([0.5, 0.999, 1e-10, 1e-200])))
+        if rng.random() < 0.05:
+            for _ in range(3000):
+                moments.forget(0.7)
+        assert Moments.from_bytes(moments.to_bytes()).to_bytes() == moments.to_bytes()
+
+
 def test_covariance_of_too_few_rows_is_refused():
     moments = Moments(3)
     for batch in ([], [[1.0, 2.0, 3.0]]):

@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -270,6 +271,68 @@ def test_paths_and_types_are_refused_with_a_sentence(frozen, tmp_path):
 def test_damaged_moments_are_refused_with_a_sentence(moments, spoil):
     with pytest.raises(ValueError, match=r"Moments|layout 1\.0"):
         Moments.from_bytes(spoil(moments.to_bytes()))
+
+
+def state(count, weight, scatter, epsilon=2.0**-52):
+    """The bytes of moments of two columns with these numbers."""
+    moments = Moments(2)
+    moments.update(np.eye(2))
+    header, _ = parts_of(moments.to_bytes())
+    arrays = {
+        "count": np.array([count], "<u8"),
+        "weight": np.array([weight], "<f8"),
+        "epsilon": np.array([epsilon], "<f8"),
+        "mean_high": np.zeros(2),
+        "mean_low": np.zeros(2),
+        "exponents": np.zeros(2, "<i4"),
+        "scatter": np.array(scatter, "<f8"),
+    }
+    return joined(header, b"".join(arrays[name].tobytes() for name in header if name != "__metadata__"))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"count": 0, "weight": 5.0, "scatter": [1, 0.5, 1]},
+        {"count": 0, "weight": 0.0, "scatter": [1, 0.5, 1]},
+        {"count": 0, "weight": 0.0, "scatter": [0, 0, 0]},  # with a precision, though nothing was seen
+        {"count": 2, "weight": 2.0, "scatter": [1, 0.5, 1], "epsilon": 0.9},
+        {"count": 2, "weight": 2.0, "scatter": [1, 0.5, 1], "epsilon": 0.0},
+        {"count": 2, "weight": 2.0, "scatter": [1, 5, 1]},
+        {"count": 2, "weight": 2.0, "scatter": [1, -5, 1]},
+        {"count": 2, "weight": 2.0, "scatter": [0, 0.1, 1]},
+        {"count": 2, "weight": 2.0, "scatter": [1e-200, 2, 1e200]},
+    ],
+)
+def test_moments_that_no_rows_can_have_given_are_refused(numbers):
+    with pytest.raises(ValueError, match="numbers that no rows can have given"):
+        Moments.from_bytes(state(**numbers))
+
+
+def test_a_count_does_not_wrap():
+    full = Moments.from_bytes(state(2**64 - 1, 2.0, [1, 0.5, 1]))
+    full.update(np.eye(2))
+    assert full.count == 2**64 - 1
+    full.merge(full)
+    assert full.count == 2**64 - 1
+
+
+def test_two_arrays_of_one_name_are_refused(frozen, tmp_path):
+    path, entry = tmp_path / "model.npz", io.BytesIO()
+    np.save(entry, frozen.matrix)
+    for name in ("matrix.npy", "matrix"):
+        path.write_bytes(rewritten(frozen))
+        with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(name, entry.getvalue())
+        with pytest.raises(ValueError, match="two arrays named 'matrix'"):
+            FrozenTransform.load(path)
+    data = frozen.to_bytes()
+    header, arrays = parts_of(data)
+    again = json.dumps(header["mean"])
+    for name in ("mean", r"\u006dean"):
+        text = json.dumps(header)[:-1] + f', "{name}": {again}}}'
+        with pytest.raises(ValueError, match="twice or in disguise"):
+            FrozenTransform.from_bytes(joined(text.encode(), arrays))
 
 
 # --- fuzzing ------------------------------------------------------------------------------------------------

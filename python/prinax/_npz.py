@@ -46,7 +46,12 @@ def read(content: bytes, kind: str, names: tuple[str, ...]) -> dict[str, Array]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             _all_listed(content, entries)
-            arrays = {entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in entries}
+            arrays: dict[str, Array] = {}
+            for entry in entries:
+                name = entry.filename.removesuffix(".npy")
+                if name in arrays:
+                    raise ValueError(f"it has two arrays named {name!r:.40}")
+                arrays[name] = _entry(archive, entry)
     except Exception as error:  # what zipfile and NumPy raise on a damaged file has no common kind
         raise ValueError(f"it is damaged, cut short or no .npz file ({error})") from error
     labels = {name: str(arrays.pop(name, "")) for name in ("format", "format_version", "class", "version")}

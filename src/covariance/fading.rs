@@ -58,7 +58,7 @@ impl Moments {
         if rows.dim() != self.dim() {
             return Err(Error::Shape { what: "X", found: rows.dim(), wanted: self.dim() });
         }
-        let count = self.count() + rows.count();
+        let count = self.count().saturating_add(rows.count());
         if *kept > 0.0 {
             self.forget(*kept)?;
             self.merge(rows)?;

@@ -4,6 +4,7 @@
 //! in it can be executed, any safetensors reader opens it, and whatever does not hold exactly what is expected is refused
 //! before anything of its claimed size is allocated.
 
+use super::header::doubtful_name;
 use crate::error::{Error, Result};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use std::fmt::Write;
@@ -110,7 +111,11 @@ impl<'a> Container<'a> {
             )));
         }
         let damaged = |error| refuse(format!("{} bytes that are damaged or cut short ({error})", data.len()));
-        let (_, header) = SafeTensors::read_metadata(data).map_err(damaged)?;
+        let (length, header) = SafeTensors::read_metadata(data).map_err(damaged)?;
+        let text = data.get(LENGTH_BYTES..LENGTH_BYTES + length).and_then(|bytes| str::from_utf8(bytes).ok());
+        if let Some(name) = text.and_then(doubtful_name) {
+            return Err(refuse(format!("a header with the name '{}' twice or in disguise", shown(name))));
+        }
         let entry = |key: &str| header.metadata().as_ref().and_then(|entries| entries.get(key)).map(String::as_str);
         if entry("format") != Some("prinax") {
             return Err(refuse("a safetensors file that prinax did not write".into()));

@@ -77,7 +77,11 @@ mod tests {
             MomentsState { scatter: vec![-1.0; 6], ..good.clone() },
             MomentsState { scatter: vec![1.0; 5], ..good.clone() },
             MomentsState { mean_high: vec![f64::INFINITY; 3], ..good.clone() },
-            MomentsState { exponents: vec![100_000; 3], ..good },
+            MomentsState { exponents: vec![100_000; 3], ..good.clone() },
+            MomentsState { count: 0, ..good.clone() },
+            MomentsState { epsilon: 0.9, ..good.clone() },
+            MomentsState { scatter: vec![1.0, 5.0, 0.0, 1.0, 0.0, 1.0], ..good.clone() },
+            MomentsState { scatter: vec![0.0, 5.0, 0.0, 1.0, 0.0, 1.0], ..good },
         ];
         assert!(bad.into_iter().all(|state| Moments::from_state(state).is_none()));
     }

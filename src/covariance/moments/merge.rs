@@ -26,18 +26,18 @@ impl Moments {
         let (kept, share) = (self.weight / weight, other.weight / weight);
         let cross = self.weight * share;
         let steps: Vec<Step> =
-            (0..self.dim).map(|j| self.step(j, other.exponents[j], self.delta(other, j), cross)).collect();
+            (0..self.dim).map(|j| self.step(j, other.extent(j), self.delta(other, j), cross)).collect();
         for i in 0..self.dim {
             let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
             let Step { ours, theirs, delta } = steps[i];
             for ((s, o), step) in self.scatter[row.clone()].iter_mut().zip(&other.scatter[row]).zip(&steps[i..]) {
-                *s = *s * (ours * step.ours) + o * (theirs * step.theirs) + cross * delta * step.delta;
+                *s = *s * ours * step.ours + o * theirs * step.theirs + cross * delta * step.delta;
             }
         }
         for j in 0..self.dim {
             self.move_mean(other, j, (kept, share));
         }
-        (self.count, self.weight) = (self.count + other.count, weight);
+        (self.count, self.weight) = (self.count.saturating_add(other.count), weight);
         self.epsilon = self.epsilon.max(other.epsilon);
     }
 
@@ -46,12 +46,12 @@ impl Moments {
     pub fn about_zero(&self) -> Self {
         let mut out = self.clone();
         let mean = |j: usize| (self.mean_high[j] + self.mean_low[j], 0);
-        let steps: Vec<Step> = (0..self.dim).map(|j| out.step(j, self.exponents[j], mean(j), self.weight)).collect();
+        let steps: Vec<Step> = (0..self.dim).map(|j| out.step(j, None, mean(j), self.weight)).collect();
         for i in 0..self.dim {
             let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
             let Step { ours, delta, .. } = steps[i];
             for (s, step) in out.scatter[row].iter_mut().zip(&steps[i..]) {
-                *s = *s * (ours * step.ours) + self.weight * delta * step.delta;
+                *s = *s * ours * step.ours + self.weight * delta * step.delta;
             }
         }
         out.mean_high.fill(0.0);
@@ -59,15 +59,23 @@ impl Moments {
         out
     }
 
-    /// The common unit of column `j`, stored, and what the merge needs in it: large enough for cross delta^2 too.
-    fn step(&mut self, j: usize, theirs: i32, (delta, half): (f64, i32), cross: f64) -> Step {
-        let before = self.exponents[j];
-        let mut unit = before.max(theirs);
-        if delta != 0.0 {
-            unit = unit.max(exponent(delta) + half + exponent(cross).div_euclid(2));
-        }
+    /// The exponent of what column `j` varies by, beside that of its unit, which may be a guess or what has faded since;
+    /// `None` where it does not vary.
+    fn extent(&self, j: usize) -> Option<(i32, i32)> {
+        let square = self.scatter_at(j, j);
+        (square > 0.0).then(|| (self.exponents[j] + exponent(square).div_euclid(2), self.exponents[j]))
+    }
+
+    /// The common unit of column `j`, stored, and what the merge needs in it: that of the larger of both scatters and of
+    /// cross delta^2, so that neither leaves the range of numbers.
+    fn step(&mut self, j: usize, theirs: Option<(i32, i32)>, (delta, half): (f64, i32), cross: f64) -> Step {
+        let ours = self.extent(j);
+        let apart = (delta != 0.0).then(|| exponent(delta) + half + exponent(cross).div_euclid(2));
+        let extents = [ours.map(|o| o.0), theirs.map(|t| t.0), apart];
+        let unit = extents.into_iter().flatten().max().unwrap_or(self.exponents[j]);
         self.exponents[j] = unit;
-        Step { ours: power(before - unit), theirs: power(theirs - unit), delta: scale(delta, half - unit) }
+        let factor = |extent: Option<(i32, i32)>| extent.map_or(0.0, |(_, before)| power(before - unit));
+        Step { ours: factor(ours), theirs: factor(theirs), delta: scale(delta, half - unit) }
     }
 
     /// mu_b - mu_a as (value, exponent): true = value 2^exponent, for the difference may exceed the largest number.
