@@ -144,6 +144,20 @@ def test_a_small_component_is_not_lost_to_squaring(solver, rtol, s):
     assert_allclose(PCA(svd_solver=solver).fit(X).singular_values_, wanted, rtol=1e-12, atol=close)
 
 
+@pytest.mark.parametrize("solver", EXACT)
+@pytest.mark.parametrize(("dtype", "ratio"), [("f4", 5e-6), ("f4", 2e-6), ("f8", 1e-13), ("f8", 1e-14)])
+def test_a_small_direction_of_many_rows_lives_in_every_solver(solver, dtype, ratio):
+    """The n - d eigenvectors of the Gram matrix that no column reaches are not taken for the small one."""
+    for seed in range(3):
+        X = R(seed).standard_normal((500, 2))
+        X = np.vstack([X, -X]) * [1, ratio]
+        X = X.astype(dtype)
+        model = PCA(svd_solver=solver).fit(X)
+        wanted = oracle.pca(X).singular_values.astype(float)
+        assert model.rank_ == 2
+        assert_allclose(model.singular_values_, wanted, rtol=1e-5, atol=20 * EPS[dtype] * wanted[0])
+
+
 @pytest.mark.parametrize("shape", [(5, 40), (40, 5)])
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])

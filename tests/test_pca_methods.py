@@ -223,6 +223,60 @@ def test_the_noise_of_small_living_directions_keeps_its_digits(dtype, ratio, sol
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 5.0]], ids=["plain", "weighted"])
+def test_centred_rows_leave_no_noise_beyond_one_direction_less_than_their_number(solver, dtype, weights):
+    """n rows about their mean span n - 1 directions."""
+    rng = R(1)
+    for d in (5, 50, 784):
+        for _ in range(20):
+            Z = rng.normal(size=(3, d)).astype(dtype)
+            model = PCA(2, svd_solver=solver).fit(Z, sample_weight=weights)
+            assert model.noise_variance_ == 0
+    with pytest.raises(ValueError, match="noise_variance_"):
+        model.score(Z)
+
+
+def test_moments_of_few_rows_leave_no_noise():
+    for seed in range(200):
+        Z = R(seed).normal(size=(3, 100))
+        assert IncrementalPCA(2).fit(Z).noise_variance_ == 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("n", "d"), [(1000, 3), (60, 784), (5000, 30)])
+def test_data_in_a_subspace_leave_no_noise(solver, dtype, n, d):
+    """Products of small integers, every one exact in either type, in pairs of opposite signs: the mean is 0."""
+    for k in (1, 2, 5):
+        if k >= d:
+            continue
+        half = R(k).integers(-3, 4, (n // 2, k)) @ R(k + 9).integers(-40, 41, (k, d))
+        X = np.vstack([half, -half]).astype(dtype)
+        rank = np.linalg.matrix_rank(X.astype("f8"))
+        assert rank == k
+        assert PCA(k, svd_solver=solver).fit(X).noise_variance_ == 0
+
+
+def test_rows_and_their_opposites_on_a_line_leave_no_noise():
+    X = np.repeat(np.array([[10, 20, -30], [-10, -20, 30]], "f4"), 500, axis=0)
+    for solver in SOLVERS:
+        assert PCA(1, svd_solver=solver).fit(X).noise_variance_ == 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(400, 6), (6, 400)])
+def test_noise_far_below_the_rounding_of_the_total_is_still_noise(solver, shape):
+    """1e-10 and 1e-12 of the largest singular value, from the data in longdouble: squares of 1e-20 and less."""
+    U, V = (np.linalg.qr(R(seed).normal(size=(m, 5)))[0] for seed, m in enumerate(shape))
+    for ratio in (1e-10, 1e-12):
+        X = (U * [1, 0.5, ratio, ratio, ratio]) @ V.T
+        right = float(oracle.noise_variance(oracle.pca(X), 2, shape[1]))
+        # the rounding of the entries of V in f64 and of the sums beside what is measured
+        assert_allclose(PCA(2, svd_solver=solver).fit(X).noise_variance_, right, rtol=max(1e-6, 50 * EPS["f8"] / ratio))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_scaling_sees_a_column_whose_largest_row_was_not_sampled(solver):
     X = cloud((600, 3)) * [1e-100, 1, 1]
     X[337, 0] = 1e60

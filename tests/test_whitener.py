@@ -298,6 +298,21 @@ def test_weights_are_repeats(X, rng, method):
     assert weighted.n_samples_ == np.count_nonzero(weights)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("method", ["pca", "zca"])
+def test_weights_far_from_zero_are_repeats_too(method, dtype):
+    """Three rows span a plane: a direction that rounding brings alive would be stretched to 1e13."""
+    X = [[101.3, 100.2, 99.1, 103.6], [99.7, 104.2, 100.4, 98.9], [102.1, 97.3, 103.8, 100.6]]
+    X, weights = np.array(X, dtype), np.array([1, 2, 3])
+    weighted = Whitener(method).fit(X, sample_weight=weights)
+    repeated = Whitener(method).fit(np.repeat(X, weights, axis=0).astype("f8"))
+    assert weighted.rank_ == repeated.rank_ == 2
+    near = 1e-5 if dtype == "f4" else 1e-11
+    if method == "zca":
+        assert_allclose(weighted.whitening_matrix_, repeated.whitening_matrix_, rtol=0, atol=near)
+    assert_allclose(weighted.transform(X)[:, :4].std(0).max(), repeated.transform(X)[:, :4].std(0).max(), rtol=near)
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "sentence"),
     [

@@ -55,7 +55,7 @@ pub use qr::{Qr, triangular_factor};
 pub use random::Random;
 pub use randomized::{RandomizedOptions, randomized};
 pub use refine::{first_small, refine};
-pub use remainder::{remainder, stepped};
+pub use remainder::{remainder, remainder_floor, stepped};
 pub use solve::solve_positive;
 pub use spectrum::{Singular, components_reaching, fix_signs, rank};
 pub use svd::{Small, singular, small_svd};

@@ -60,7 +60,8 @@ pub(super) fn leading_pairs<T: Lane>(
 /// v_j = Xc'u_j / sigma_j with sigma_j = |Xc'u_j|, the Rayleigh quotient of u_j without its square. It keeps its digits
 /// while sigma_j is not small. Where small directions live, the squares have hidden them and what they share with the
 /// large ones: then the singular values are computed without squaring. Where all small ones are dead, the large ones are
-/// completed to an orthonormal basis.
+/// completed to an orthonormal basis. Of more rows than columns, p of the n eigenvectors are here: those beyond the large
+/// ones are any of the n - d that the columns do not reach, whose images say nothing about the small directions.
 ///
 /// Eigenvectors with a residual of `residual` sigma_1^2 have images that miss a right angle by residual
 /// sigma_1^2 / (sigma_i sigma_j). Where that is more than rounding, the SVD of all images together sets them right.
@@ -68,6 +69,9 @@ fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, residual: f64, team:
     let p = rows.rows().min(rows.cols());
     let pairs = Singular { values: singular_values_of(&found), vectors: found.vectors }.truncated(p);
     let first = first_small::<T>(&pairs.values);
+    if rows.rows() > rows.cols() && first < pairs.values.len() {
+        return singular(rows, team);
+    }
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
     let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
     let mut values: Vec<f64> = vectors.column_iter().map(|image| image.norm()).collect();

@@ -4,6 +4,7 @@ mod block;
 mod container;
 mod cross;
 mod dual_pca;
+mod folded;
 mod frozen;
 mod frozen_file;
 mod given;

@@ -182,11 +182,15 @@ impl Pca {
 }
 
 /// Without rows nothing can be measured again: an eigenvalue sigma_j^2 <= d eps sigma_1^2 of a squared matrix is rounding, and
-/// its direction dead. `eps` is that of the coarsest rows.
+/// its direction dead, and so is all that such a share of the total is left for. `eps` is that of the coarsest rows.
 fn without_noise(mut solved: Solved, eps: f64) -> Solved {
-    let resolution = (solved.mean.len() as f64 * eps).sqrt();
-    let living = rank(&solved.pairs.values, 1, resolution);
+    let share = solved.mean.len() as f64 * eps;
+    let living = rank(&solved.pairs.values, 1, share.sqrt());
     solved.pairs.values[living..].fill(0.0);
+    let kept: f64 = solved.pairs.values.iter().map(|sigma| sigma * sigma).sum();
+    if solved.total - kept <= share * solved.total {
+        solved.rest = Some(0.0);
+    }
     solved
 }
 

@@ -5,11 +5,12 @@ use super::n_components::Components;
 use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::prepared::Prepared;
-use crate::covariance::{Moments, MomentsOptions};
+use crate::covariance::{Moments, MomentsOptions, near_one};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, singular, stepped,
+    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, remainder_floor, singular,
+    stepped,
 };
 use crate::matrix::MatrixView;
 use crate::simd::{Centered, Lane};
@@ -70,10 +71,11 @@ pub(super) fn solve<T: Lane>(
 }
 
 /// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
-/// total, so that the difference has lost half of its digits); 0 where all of it is no more than one dead direction may
-/// have (by the rule of [`rank`]), which rounding never exceeds.
+/// total, so that the difference has lost half of its digits); 0 where nothing can be left, for n centred rows span n - 1
+/// directions, and beyond a dead one all are dead; and where all of it is no more than one dead direction may have (by the
+/// rule of [`rank`]) or than rounding leaves.
 ///
-/// Directions with a residual of tol sigma_1^2 may be tilted by tol sigma_1^2 / sigma_k^2, and leave the square of that times
+/// Directions with a residual of r sigma_1^2 may be tilted by r sigma_1^2 / sigma_k^2, and leave the square of that times
 /// sigma_k^2 behind, each. Where that could be what is measured, it is measured again after a step that leaves no tilt
 /// towards dead directions.
 fn measured_rest<T: Lane>(
@@ -83,20 +85,36 @@ fn measured_rest<T: Lane>(
     options: &PcaOptions,
     team: &Team,
 ) -> Result<Option<f64>> {
-    let (p, k) = (rows.rows().min(rows.cols()) as f64, pairs.values.len() as f64);
+    let (p, k) = (rows.rows().min(rows.cols()) as f64, pairs.values.len());
+    if spanned(pairs, rows.rows(), options) {
+        return Ok(Some(0.0));
+    }
     let kept: f64 = pairs.values.iter().map(|sigma| sigma * sigma).sum();
     let (Some(first), Some(last)) = (pairs.values.first(), pairs.values.last()) else { return Ok(None) };
-    if total - kept > T::EPSILON.sqrt() * total || *last == 0.0 {
+    if total - kept > T::EPSILON.sqrt() * total {
         return Ok(None);
     }
-    let dead = (p * T::EPSILON * first).powi(2);
-    let tilted = k * (tolerance::<T>(options.tol) * first * first / last).powi(2);
+    let dead = p * T::EPSILON * first;
+    if *last <= dead {
+        return Ok(Some(0.0));
+    }
+    let floor = dead.powi(2) + remainder_floor(rows.rows(), &pairs.vectors, total, *first);
+    let residual = tolerance::<T>(options.tol).max(PANEL_ROUNDINGS * T::EPSILON);
+    let tilted = k as f64 * (residual * first * first / last).powi(2);
     let mut rest = remainder(rows, &pairs.vectors, team)?;
-    if rest > dead && rest <= tilted + dead {
+    if rest > floor && rest <= tilted + floor {
         rest = remainder(rows, &stepped(rows, &pairs.vectors, team)?, team)?;
     }
-    Ok(Some(if rest > dead { rest } else { 0.0 }))
+    Ok(Some(if rest > floor { rest } else { 0.0 }))
 }
+
+/// Whether the pairs are as many as `rows` rows can need: their differences from their mean sum to 0.
+fn spanned(pairs: &Singular, rows: usize, options: &PcaOptions) -> bool {
+    options.center && pairs.values.len() + 1 >= rows
+}
+
+/// Roundings of a sum inside one panel, which is taken in the type of the data: half an eps for each of 512 rows.
+const PANEL_ROUNDINGS: f64 = 256.0;
 
 /// Pairs, whether they are all, and the road that found them: another where the one asked for leads nowhere.
 pub(super) struct Found {
@@ -127,17 +145,19 @@ pub(super) fn solve_moments<T: Lane>(
         let deviations = moments.deviations(ddof)?;
         let scale = deviations.into_iter().zip(moments.alive()).map(|(s, alive)| if alive { s } else { 0.0 }).collect();
         // Standardised columns have variance 1, so their scatter is the correlation times the divisor.
-        (moments.correlation() * (moments.weight() - ddof), 0, Some(scale))
+        let (divisor, level) = near_one(moments.weight() - ddof);
+        (moments.correlation() * divisor, level, Some(scale))
     } else {
         let scatter = moments.scatter();
         (scatter.matrix, scatter.exponent / 2, None)
     };
     let total = matrix.trace();
     let (pairs, complete) = of_scatter::<T>(&matrix, options, team)?;
+    let rest = spanned(&pairs, rows, options).then_some(0.0);
     Ok(Solved {
         pairs,
         total,
-        rest: None,
+        rest,
         complete,
         exponent,
         mean,

@@ -96,7 +96,7 @@ impl Moments {
 }
 
 /// a + b as the nearest number and what it leaves (Knuth 1969).
-pub(in crate::covariance) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let part = sum - a;
     (sum, (a - (sum - part)) + (b - part))
