@@ -234,7 +234,9 @@ def test_weighted_rows_far_from_zero_span_no_more_than_the_same_rows_repeated(so
             assert weighted.rank_ == rank
             right = oracle.pca(np.repeat(X, times, axis=0)).explained_variance.astype(float)
             near = 20 * np.finfo(dtype).eps
-            assert_allclose(weighted.explained_variance_[:rank], right[:rank], rtol=10 * near, atol=near * right[0])
+            assert_allclose(
+                weighted.explained_variance_[:rank], right[:rank], rtol=10 * near, atol=near * right[0]
+            )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -247,7 +247,7 @@ def test_moments_of_few_rows_leave_no_noise():
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(("n", "d"), [(1000, 3), (60, 784), (5000, 30)])
 def test_data_in_a_subspace_leave_no_noise(solver, dtype, n, d):
-    """Products of small integers, every one exact in either type, in pairs of opposite signs: the mean is 0."""
+    """Products of small integers, exact in either type, in pairs of opposite signs: the mean is 0."""
     for k in (1, 2, 5):
         if k >= d:
             continue
@@ -267,13 +267,15 @@ def test_rows_and_their_opposites_on_a_line_leave_no_noise():
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("shape", [(400, 6), (6, 400)])
 def test_noise_far_below_the_rounding_of_the_total_is_still_noise(solver, shape):
-    """1e-10 and 1e-12 of the largest singular value, from the data in longdouble: squares of 1e-20 and less."""
+    """1e-10 and 1e-12 of the largest singular value, right from the same data in longdouble."""
     U, V = (np.linalg.qr(R(seed).normal(size=(m, 5)))[0] for seed, m in enumerate(shape))
     for ratio in (1e-10, 1e-12):
         X = (U * [1, 0.5, ratio, ratio, ratio]) @ V.T
         right = float(oracle.noise_variance(oracle.pca(X), 2, shape[1]))
-        # the rounding of the entries of V in f64 and of the sums beside what is measured
-        assert_allclose(PCA(2, svd_solver=solver).fit(X).noise_variance_, right, rtol=max(1e-6, 50 * EPS["f8"] / ratio))
+        # rounding of eps sigma_1 beside what is measured
+        assert_allclose(
+            PCA(2, svd_solver=solver).fit(X).noise_variance_, right, rtol=max(1e-6, 50 * EPS["f8"] / ratio)
+        )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

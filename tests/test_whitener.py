@@ -310,7 +310,9 @@ def test_weights_far_from_zero_are_repeats_too(method, dtype):
     near = 1e-5 if dtype == "f4" else 1e-11
     if method == "zca":
         assert_allclose(weighted.whitening_matrix_, repeated.whitening_matrix_, rtol=0, atol=near)
-    assert_allclose(weighted.transform(X)[:, :4].std(0).max(), repeated.transform(X)[:, :4].std(0).max(), rtol=near)
+    assert_allclose(
+        weighted.transform(X)[:, :4].std(0).max(), repeated.transform(X)[:, :4].std(0).max(), rtol=near
+    )
 
 
 @pytest.mark.parametrize(
