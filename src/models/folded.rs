@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn the_mean_keeps_what_an_offset_hides() {
-        // 2^27 + {0, 1, 2} 2^-26: the mean of weights 1, 1, 2 lies 1.25 steps above, a quarter of a step beyond f64.
-        let data = [0.0, 1.0, 2.0].map(|k| 2f64.powi(27) + k * 2f64.powi(-26));
+        // 2^26 + {0, 1, 2} 2^-26: the mean of weights 1, 1, 2 lies 1.25 steps above, a quarter of a step beyond f64.
+        let data = [0.0, 1.0, 2.0].map(|k| 2f64.powi(26) + k * 2f64.powi(-26));
         let (mean, rest) = weighted_mean(MatrixView::new(&data, 3, 1).unwrap(), &[1.0, 1.0, 2.0]);
-        assert_eq!((mean[0] - 2f64.powi(27)) + rest[0], 1.25 * 2f64.powi(-26));
+        assert_eq!((mean[0] - 2f64.powi(26)) + rest[0], 1.25 * 2f64.powi(-26));
     }
 
     #[test]
