@@ -22,6 +22,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
 const WAKEFUL: Duration = Duration::from_millis(10);
 
+/// Most threads of the pool: more than any machine has CPUs for. A system takes minutes to start a million, if it can.
+pub const MOST_THREADS: usize = 1024;
+
 /// The size set by [`set_num_threads`]; 0 = not set.
 static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 
@@ -132,18 +135,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Sets the size of prinax's pool for this process; `None` returns to the environment's choice.
-pub fn set_num_threads(threads: Option<NonZero<usize>>) {
+///
+/// # Errors
+/// [`Error::Value`] for more than [`MOST_THREADS`].
+pub fn set_num_threads(threads: Option<NonZero<usize>>) -> Result<()> {
+    if let Some(many) = threads.filter(|n| n.get() > MOST_THREADS) {
+        return Err(Error::value("n", many, format!("at most {MOST_THREADS} threads")));
+    }
     CHOSEN.store(threads.map_or(0, NonZero::get), Ordering::Relaxed);
+    Ok(())
 }
 
 /// The size of prinax's pool: [`set_num_threads`], else `PRINAX_NUM_THREADS`, else `OMP_NUM_THREADS`, else the CPUs this
-/// process may use (affinity and cgroup quota counted).
+/// process may use (affinity and cgroup quota counted); [`MOST_THREADS`] at most.
 #[must_use]
 pub fn num_threads() -> usize {
     match CHOSEN.load(Ordering::Relaxed) {
         0 => from_environment("PRINAX_NUM_THREADS")
             .or_else(|| from_environment("OMP_NUM_THREADS"))
-            .unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get)),
+            .unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get))
+            .min(MOST_THREADS),
         chosen => chosen,
     }
 }

@@ -117,6 +117,15 @@ def test_one_thread_computes_on_the_one_that_called():
     assert run(script) == "0"
 
 
+@pytest.mark.parametrize("name", ["PRINAX_NUM_THREADS", "OMP_NUM_THREADS"])
+def test_an_environment_that_asks_for_a_million_threads_gets_what_a_machine_can_start(name):
+    script = """
+    print(prinax.get_num_threads())
+    PCA(2, svd_solver="covariance_eigh").fit(windows(60000, 100))
+    """
+    assert run(script, **{name: "1000000"}) == "1024"
+
+
 ROTATED = np.cos(np.add.outer(np.arange(900.0), np.arange(900.0)) ** 2)
 BUSY = {
     "covariance_eigh": lambda: PCA(2, svd_solver="covariance_eigh").fit(windows(60000, 400)),

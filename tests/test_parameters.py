@@ -169,6 +169,8 @@ def test_a_generator_advances_and_a_failed_fit_leaves_it_alone():
         (lambda: prinax.Moments.from_bytes(b"text"), ValueError, []),
         (lambda: prinax.set_num_threads(0), ValueError, ["n must", "at least 1", "0"]),
         (lambda: prinax.set_num_threads(1.5), TypeError, ["n must", "1.5"]),
+        (lambda: prinax.set_num_threads(10**6), ValueError, ["n must", "at most 1024", "1000000"]),
+        (lambda: prinax.set_num_threads(1025), ValueError, ["n must", "at most 1024", "1025"]),
         (lambda: PCA(2).fit(X).n_components_for(), ValueError, ["exactly one", "ratio", "min_eigenvalue"]),
         (lambda: PCA(2).fit(X).n_components_for(0.5, 1.0), ValueError, ["exactly one"]),
         (lambda: PCA(2).fit(X).n_components_for(1.5), ValueError, ["ratio", "at most 1", "1.5"]),

@@ -60,6 +60,11 @@ class GaussianProjection(Projection):
         -------
         ndarray of shape (n_features, n_features)
             Symmetric, float64.
+
+        Raises
+        ------
+        MemoryError
+            There is no room for n_features x n_features numbers.
         """
         self._check_fitted()
         return _core.model_covariance(*self._gaussian())
@@ -76,6 +81,8 @@ class GaussianProjection(Projection):
         ------
         numpy.linalg.LinAlgError
             The model is singular: no noise variance, and fewer living components than features.
+        MemoryError
+            There is no room for n_features x n_features numbers.
         """
         self._check_fitted()
         return _core.model_precision(*self._gaussian())

@@ -134,6 +134,8 @@ class Whitener(Affine):
             which the matrix leaves the range of its dtype.
         TypeError
             A parameter or an X of the wrong type.
+        MemoryError
+            There is no room for the n_features x n_features matrices of "zca", "zca-cor" and "cholesky".
         """
         self._fit(X, sample_weight)
         return self

@@ -6,6 +6,7 @@ use super::moments::two_sum;
 use super::product::split;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::simd::{Lane, prefetch_all_second, run};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -80,12 +81,17 @@ impl ClassSums {
     /// Reads `x` (called `what` in errors) once; `classes` has one code a row. Sums are in `f64` whatever the data.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::Value`] where finite data have infinite sums, [`Error::Interrupted`].
+    /// [`Error::NotFinite`], [`Error::Value`] where finite data have infinite sums, [`Error::Memory`],
+    /// [`Error::Interrupted`].
     pub fn of<T: Lane>(x: MatrixView<T>, classes: &Classes, what: &'static str, team: &Team) -> Result<Self> {
         let (n, d, count) = (x.rows(), x.cols(), classes.sizes.len());
         debug_assert_eq!(n, classes.codes.len());
-        let pilot = pilot_of(x);
         let groups = (n / (ROWS_PER_CLASS * count.max(1))).min(n * d / GROUP_VALUES).clamp(1, GROUPS);
+        if count > 1 {
+            // One of each group, their total, and the deviations that it is there for.
+            memory::check_matrices::<f64>(groups + 2, (count, d), "the sums of all classes")?;
+        }
+        let pilot = pilot_of(x);
         let parts = team.map(split(0..n, groups), |rows| {
             let mut sums = vec![0.0; count * d];
             add_rows(x, rows, &classes.codes, &pilot, &mut sums, team)?;

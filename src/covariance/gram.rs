@@ -4,6 +4,7 @@ use super::product::{Product, groups, team_within};
 use super::scaled::Scaled;
 use crate::error::Result;
 use crate::matrix::{MatrixView, zeros};
+use crate::memory;
 use crate::power::{exponent, power, scale, scale_all, unit};
 use crate::simd::panel::Panel;
 use crate::simd::syrk::CrossProduct;
@@ -15,6 +16,9 @@ use std::ops::Range;
 /// Rows looked at, evenly spread, for the unit that the products are computed in.
 const SAMPLE_ROWS: usize = 8;
 
+/// What the user knows the matrix as.
+const MATRIX: &str = "the Gram matrix";
+
 /// `Y Y'` (n x n) of the centred, scaled rows `Y = (X - mean) * factor`, exactly symmetric.
 ///
 /// Columns are packed side by side in one power-of-two unit, so data of any size neither overflow nor vanish, and go
@@ -25,6 +29,9 @@ const SAMPLE_ROWS: usize = 8;
 /// [`Error::NotFinite`](crate::Error::NotFinite) for NaN or infinity in X, [`Error::Memory`](crate::Error::Memory).
 pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
     let n = rows.rows();
+    // The result, 8 bytes an entry, and it with half as many sums beside it: asked before anything is computed.
+    memory::check_matrices::<f64>(1, (n, n), MATRIX)?;
+    memory::check_bytes(12 * (n as u128).pow(2), "the Gram matrix, with the sums it is read from,")?;
     let sampled = (0..SAMPLE_ROWS.min(n)).map(|i| i * n / SAMPLE_ROWS.min(n));
     let mut unit = unit_of(rows, sampled);
     let mut matrix = products(rows, unit, team)?;
@@ -125,7 +132,7 @@ fn products<T: Lane>(rows: &Centered<T>, unit: i32, team: &Team) -> Result<Vec<f
         whole.merge(&part);
         Ok(whole)
     });
-    whole.transpose()?.map_or_else(|| Ok(Vec::new()), |sums: CrossProduct| sums.whole("the Gram matrix", team))
+    whole.transpose()?.map_or_else(|| Ok(Vec::new()), |sums: CrossProduct| sums.whole(MATRIX, team))
 }
 
 #[cfg(test)]

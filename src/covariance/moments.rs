@@ -11,6 +11,7 @@ use super::state::MomentsState;
 use super::weights::RowWeights;
 use crate::error::{Error, Result};
 use crate::matrix::{MatrixView, zeros};
+use crate::memory;
 use crate::power::{exponent, power, scale};
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -194,9 +195,10 @@ impl Moments {
     /// `scatter / (weight - ddof)`, exactly symmetric; entries beyond the range of `f64` are honestly 0 or infinite.
     ///
     /// # Errors
-    /// [`Error::Value`] when the divisor is not positive.
+    /// [`Error::Value`] when the divisor is not positive, [`Error::Memory`].
     pub fn covariance(&self, ddof: f64) -> Result<DMatrix<f64>> {
         let (divisor, level) = near_one(self.divisor(ddof)?);
+        memory::check_matrices::<f64>(1, (self.dim, self.dim), "the covariance matrix")?;
         let exponents: Vec<i32> = self.exponents.iter().map(|e| e - level).collect();
         if exponents.iter().all(|e| e.abs() <= PLAIN) {
             let factors: Vec<f64> = exponents.iter().map(|&e| power(e)).collect();

@@ -5,7 +5,8 @@ use super::source::Sample;
 use super::statistic::Sums;
 use crate::error::Result;
 use crate::kernel::{Extent, Kernel};
-use crate::matrix::{Element, MatrixView};
+use crate::matrix::{Element, MatrixView, zeros};
+use crate::memory;
 use crate::simd::pairs::{Group, Packing, Points, Product, SHARED, pair_sums, strip};
 use crate::simd::{Aligned, run};
 use crate::threads::Team;
@@ -97,8 +98,8 @@ impl<'a, T: Element> Features<'a, T> {
     fn products<U: Element>(&self, other: &Features<U>, team: &Team) -> Result<f64> {
         match (self, other) {
             (Self::Columns(x), Features::Columns(y)) => x.products(y, false, team),
-            (Self::Columns(x), Features::Classes(y)) => Ok(y.sums(x)),
-            (Self::Classes(x), Features::Columns(y)) => Ok(x.sums(y)),
+            (Self::Columns(x), Features::Classes(y)) => y.sums(x),
+            (Self::Classes(x), Features::Columns(y)) => x.sums(y),
             (Self::Classes(x), Features::Classes(y)) => Ok(x.contingency(y)),
         }
     }
@@ -163,6 +164,8 @@ impl<T: Element> Columns<'_, T> {
         let strips = (self.x.cols().div_ceil(size), other.x.cols().div_ceil(size));
         let groups: Vec<Group> = Group::cover(0..strips.0, 0..strips.1, same, SHARED).collect();
         let blocks = |group: &Group| group.blocks().count() * size * size;
+        let entries = groups.iter().map(blocks).fold(0, usize::saturating_add);
+        memory::check::<f64>(entries, "the products of the columns")?;
         let mut totals: Vec<Vec<f64>> = groups.iter().map(|group| vec![0.0; blocks(group)]).collect();
         for rows in (0..n).step_by(ROWS).map(|from| from..n.min(from + ROWS)) {
             let (x, y) = (self.points(rows.clone()), (!same).then(|| other.points(rows)));
@@ -231,16 +234,16 @@ impl Classes {
     }
 
     /// |Xc'Y|^2 = sum over classes of |sum of the centred rows in the class|^2; centring Y too would change nothing.
-    fn sums<T: Element>(&self, columns: &Columns<T>) -> f64 {
+    fn sums<T: Element>(&self, columns: &Columns<T>) -> Result<f64> {
         let d = columns.x.cols();
-        let mut sums = vec![0.0; self.sizes.len() * d];
+        let mut sums = zeros::<f64>(self.sizes.len().saturating_mul(d), "the sums of all classes")?;
         let mut codes = self.codes.iter();
         columns.x.each_row(|row| {
             if let Some(code) = codes.next() {
                 sums[code * d..][..d].iter_mut().zip(columns.centred(row)).for_each(|(s, x)| *s += x);
             }
         });
-        sums.iter().map(|s| s * s).sum()
+        Ok(sums.iter().map(|s| s * s).sum())
     }
 
     /// sum_ab (n_ab - n_a n_b / n)^2, in whole numbers until the end.

@@ -1,6 +1,7 @@
 //! Pivoted Cholesky: thin factors of positive semidefinite matrices that are known column by column.
 
 use crate::error::Result;
+use crate::matrix::room;
 use crate::simd::run;
 use crate::simd::skinny::{Lines, Updates};
 use crate::threads::Team;
@@ -22,7 +23,7 @@ pub struct Remainder {
 /// and m columns, memory n m: K itself is never there.
 ///
 /// # Errors
-/// Those of `column`, [`crate::Error::Interrupted`].
+/// Those of `column`, [`crate::Error::Memory`], [`crate::Error::Interrupted`].
 ///
 /// Reference: Harbrecht, Peters, Schneider (2012), On the low-rank approximation by the pivoted Cholesky decomposition.
 pub fn pivoted_cholesky(
@@ -51,10 +52,21 @@ pub fn pivoted_cholesky(
             *entry = if i == pivot { root } else { *entry / root };
             *left = if i == pivot { 0.0 } else { *left - *entry * *entry };
         }
+        if factor.capacity() < factor.len() + n {
+            grow(&mut factor, n)?;
+        }
         factor.extend_from_slice(&next);
     }
     let m = factor.len() / n.max(1);
     Ok((DMatrix::from_vec(n, m, factor), diagonal))
+}
+
+/// Room for twice as many columns of n entries.
+fn grow(factor: &mut Vec<f64>, n: usize) -> Result<()> {
+    let mut wider = room((2 * factor.len()).saturating_add(n), "the factor of the kernel matrix of y")?;
+    wider.extend_from_slice(factor);
+    *factor = wider;
+    Ok(())
 }
 
 /// The first place of the largest value, and the value.

@@ -1,6 +1,7 @@
 //! Products of centred rows with other columns, in `f64` whatever the rows.
 
 use crate::error::Result;
+use crate::memory;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use faer::linalg::matmul::matmul;
@@ -20,13 +21,17 @@ const GROUP_WORK: usize = 1 << 20;
 /// `Xc'D` (d x m) for D (n x m): one read of both, nothing rounded to the element type. 2 n d m operations.
 ///
 /// # Errors
-/// [`crate::Error::Interrupted`].
+/// [`crate::Error::Memory`], [`crate::Error::Interrupted`].
 pub fn cross_product<T: Lane>(rows: &Centered<T>, by: &DMatrix<f64>, team: &Team) -> Result<DMatrix<f64>> {
     let (n, d, m) = (rows.rows(), rows.cols(), by.ncols());
     debug_assert_eq!(n, by.nrows());
-    let groups = (n / (LEAST_ROWS * m.max(1))).min(n * d * m / GROUP_WORK).clamp(1, GROUPS);
+    let work = n.saturating_mul(d).saturating_mul(m);
+    let groups = (n / (LEAST_ROWS * m.max(1))).min(work / GROUP_WORK).clamp(1, GROUPS);
     let bounds: Vec<Range<usize>> = (0..groups).map(|g| g * n / groups..(g + 1) * n / groups).collect();
-    let step = (PANEL / d.max(1)).max(LEAST_ROWS);
+    let step = (PANEL / d.max(1)).max(LEAST_ROWS).min(n.max(1));
+    // The products of each group, their total, and a panel of each thread.
+    let lines = (groups + 1).saturating_mul(m).saturating_add(groups.min(team.threads()) * step);
+    memory::check_matrices::<f64>(1, (d, lines), "the product of X and the target")?;
     let parts = team.map(bounds, |group| {
         let mut sum = DMatrix::zeros(d, m);
         let mut panel = vec![0.0; step * d];

@@ -9,6 +9,7 @@ use super::ql::{Rotations, implicit_ql};
 use super::tridiagonal::Tridiagonal;
 use super::unit::unit_of;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::power;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -60,10 +61,14 @@ pub(super) fn direct(a: Dense, k: usize, team: &Team) -> Result<Eigen> {
     if k > d {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
+    let few = d > EXPLICIT && k * FEW <= d;
+    // The reflectors and the eigenvectors asked for; those of the tridiagonal matrix, and as much for merging its halves.
+    let whole = if few { 1 } else { 3 };
+    memory::check_matrices::<f64>(1, (d, whole * d + k), "the eigenproblem")?;
     let unit = unit_of(a.entries())?;
     let mut reduced = Tridiagonal::of(a, power::power(-unit), team)?;
     team.check()?;
-    let few = if d > EXPLICIT && k * FEW <= d { by_inverse_iteration(&reduced, k, team)? } else { None };
+    let few = if few { by_inverse_iteration(&reduced, k, team)? } else { None };
     let mut eigen = match few {
         Some(found) => found,
         None if d <= EXPLICIT => by_ql(&mut reduced, k)?,

@@ -7,9 +7,14 @@ use super::product::{columns, multiply};
 use super::random::Random;
 use super::unit::largest;
 use crate::error::Result;
+use crate::matrix::room;
+use crate::memory;
 use crate::power::{power, scale, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
+
+/// What the user knows the vectors as.
+const BASIS: &str = "the basis of the iteration";
 
 /// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the last
 /// block E of V. All of V stays orthonormal to rounding: of a product, its large projections are removed first, those on
@@ -40,16 +45,22 @@ pub(super) struct Krylov<'a> {
 
 impl<'a> Krylov<'a> {
     /// A random start of `width` vectors, with room for `capacity` vectors and the pending block.
-    pub(super) fn new(operator: &'a dyn Operator, width: usize, capacity: usize, seed: u64) -> Self {
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`].
+    pub(super) fn new(operator: &'a dyn Operator, width: usize, capacity: usize, seed: u64) -> Result<Self> {
         let dim = operator.dim();
         let width = width.min(dim);
         let mut random = Random::new(seed);
-        let mut basis = Vec::with_capacity((capacity + width).min(dim) * dim);
+        let held = [(capacity + width).min(dim), capacity.min(dim)];
+        // Both of them, and a block of products on its way into them.
+        memory::check_matrices::<f64>(1, (held[0] + held[1] + width, dim), BASIS)?;
+        let mut basis = room(held[0] * dim, BASIS)?;
         (0..width).for_each(|_| append_random(&mut basis, dim, &mut random));
-        let images = Vec::with_capacity(capacity.min(dim) * dim);
+        let images = room(held[1] * dim, BASIS)?;
         let projected = DMatrix::zeros(capacity, capacity);
         let (coupling, exponent) = (Vec::new(), None);
-        Self {
+        Ok(Self {
             operator,
             dim,
             width,
@@ -63,7 +74,7 @@ impl<'a> Krylov<'a> {
             exponent,
             random,
             products: 0,
-        }
+        })
     }
 
     /// Rows and columns of the matrix.

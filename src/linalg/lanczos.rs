@@ -67,7 +67,7 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
     let capacity = (3 * k + 4 * width).max(LEAST_CAPACITY).min(dim);
     let tol = options.tol.max(operator.resolution());
     let mut search = Search {
-        space: Krylov::new(operator, width, capacity, options.seed),
+        space: Krylov::new(operator, width, capacity, options.seed)?,
         goal: Goal { k, tol },
         next_look: 0,
         seen: None,
@@ -214,7 +214,7 @@ mod tests {
         let a = DMatrix::from_fn(300, 300, |i, j| if i == j { 0.9f64.powf(i as f64) } else { 0.0 });
         let (operator, team) = (Dense::try_from(&a).unwrap(), Team::solo());
         let (k, tol) = (10, 1e-10);
-        let mut space = Krylov::new(&operator, BLOCK, LEAST_CAPACITY, 0);
+        let mut space = Krylov::new(&operator, BLOCK, LEAST_CAPACITY, 0).unwrap();
         let mut sufficed = false;
         for products in (BLOCK..LEAST_CAPACITY).step_by(BLOCK) {
             space.expand(&team).unwrap();

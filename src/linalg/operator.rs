@@ -5,6 +5,7 @@ use super::stream::Stream;
 use super::upper::multiply;
 use crate::bands::Layout;
 use crate::error::{Error, Result};
+use crate::matrix::zeros;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -215,7 +216,8 @@ impl Operator for CenteredKernel<'_> {
 /// # Errors
 /// [`Error::Interrupted`] when the team is told to stop.
 pub fn times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<f64>> {
-    let mut z = vec![0.0; q.len().checked_div(rows.cols()).unwrap_or(0) * rows.rows()];
+    let count = q.len().checked_div(rows.cols()).unwrap_or(0);
+    let mut z = zeros(count.saturating_mul(rows.rows()), "the product of X and its directions")?;
     Stream::new(rows).times(q, &mut z, team)?;
     Ok(z)
 }
@@ -225,7 +227,8 @@ pub fn times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<
 /// # Errors
 /// [`Error::Interrupted`] when the team is told to stop.
 pub fn transpose_times<T: Lane>(rows: &Centered<T>, q: &[f64], team: &Team) -> Result<Vec<f64>> {
-    let mut z = vec![0.0; q.len().checked_div(rows.rows()).unwrap_or(0) * rows.cols()];
+    let count = q.len().checked_div(rows.rows()).unwrap_or(0);
+    let mut z = zeros(count.saturating_mul(rows.cols()), "the product of X and its directions")?;
     Stream::new(rows).transpose_times(q, &mut z, team)?;
     Ok(z)
 }

@@ -4,6 +4,7 @@
 //! Demmel, Grigori, Hoemmen, Langou (2012), "Communication-optimal parallel and sequential QR and LU factorizations".
 
 use crate::error::Result;
+use crate::memory;
 use crate::threads::Team;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::householder::{
@@ -40,6 +41,9 @@ pub fn triangular_factor(
     let step = (ROWS_PER_COLUMN * cols).max(LEAST_ROWS);
     let groups = (rows.div_ceil(step) / PANELS_PER_GROUP).clamp(1, MOST_GROUPS);
     let bounds: Vec<Range<usize>> = (0..groups).map(|g| g * rows / groups..(g + 1) * rows / groups).collect();
+    // The triangles of all groups, and in each thread its panel, which is stacked below a triangle and reflected.
+    let lines = groups * cols + groups.min(team.threads()) * (2 * step.min(rows) + 2 * cols);
+    memory::check_matrices::<f64>(1, (lines, cols), "the triangular factor of X")?;
     let triangles = team.map(bounds, |group| {
         let mut triangle = Mat::<f64>::zeros(0, cols);
         for start in group.clone().step_by(step) {
@@ -88,11 +92,15 @@ pub struct Qr {
 
 impl Qr {
     /// Factors `a`, given column by column.
-    #[must_use]
-    pub fn of(a: &[f64], rows: usize, cols: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`].
+    pub fn of(a: &[f64], rows: usize, cols: usize) -> Result<Self> {
+        // The reflectors here, and as many lines of what Q is multiplied with later.
+        memory::check_matrices::<f64>(2, (rows, cols), "an orthogonal factor")?;
         let mut reflectors = MatRef::from_column_major_slice(a, rows, cols).to_owned();
         let coefficients = reflect(reflectors.as_mut());
-        Self { reflectors, coefficients }
+        Ok(Self { reflectors, coefficients })
     }
 
     /// R, cols x cols.
@@ -150,7 +158,7 @@ mod tests {
     #[test]
     fn q_times_r_gives_the_matrix_back() {
         let a = DMatrix::from_fn(40, 6, entry);
-        let qr = Qr::of(a.as_slice(), 40, 6);
+        let qr = Qr::of(a.as_slice(), 40, 6).unwrap();
         assert!((qr.q_times(&qr.r()) - &a).amax() <= 100.0 * f64::EPSILON * a.amax());
         let q = qr.q_times(&DMatrix::identity(6, 6));
         assert!((q.transpose() * q - DMatrix::identity(6, 6)).amax() <= 20.0 * f64::EPSILON);

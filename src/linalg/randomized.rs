@@ -57,7 +57,7 @@ pub fn randomized(operator: &dyn Operator, k: usize, options: &RandomizedOptions
     let width = k.saturating_add(options.oversamples).min(dim);
     let products = options.iterations.saturating_add(2);
     let capacity = (BLOCKS * width).max(LEAST_CAPACITY).min(products.saturating_mul(width)).min(dim);
-    let mut space = Krylov::new(operator, width, capacity, options.seed);
+    let mut space = Krylov::new(operator, width, capacity, options.seed)?;
     for _ in 0..products {
         if space.pending() == 0 {
             break; // the whole space: the pairs are exact

@@ -55,7 +55,7 @@ pub fn stepped<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Resul
     for [part, _] in parts {
         images.iter_mut().zip(part).for_each(|(image, part)| *image += part);
     }
-    Ok(Qr::of(&images, d, k).q_times(&DMatrix::identity(k, k)))
+    Ok(Qr::of(&images, d, k)?.q_times(&DMatrix::identity(k, k)))
 }
 
 /// What rounding leaves of [`remainder`] for directions from [`stepped`] that nothing is outside of, given the sum of the

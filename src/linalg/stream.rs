@@ -2,6 +2,8 @@
 
 use super::vectors::Vectors;
 use crate::error::Result;
+use crate::matrix::zeros;
+use crate::memory;
 use crate::simd::centred_dots::CentredDots;
 use crate::simd::skinny::{Dots, Lines, Updates, panel_stride};
 use crate::simd::{Aligned, Centered, Lane, run};
@@ -22,6 +24,9 @@ const MOST_PIECES: usize = 16;
 const PIECE_LINES: usize = 64;
 /// Elements of a piece that are worth another thread: some 30 us of work.
 const PIECE_ELEMENTS: usize = 1 << 15;
+
+/// What the user knows these products as.
+const PRODUCT: &str = "the product of X and its directions";
 
 /// A centred n x d matrix as lines in the direction in which its memory runs: rows, or columns of a column-major matrix.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +101,7 @@ impl<'a, T: Lane> Stream<'a, T> {
     /// L(L'y): two reads of the lines, because every product needs all of L'y.
     fn outer(&self, y: &[f64], z: &mut [f64], team: &Team) -> Result<()> {
         let width = y.len().checked_div(self.count()).unwrap_or(0);
-        let mut sums = vec![0.0; width * self.len()];
+        let mut sums = zeros(width.saturating_mul(self.len()), PRODUCT)?;
         self.combine(y, &mut sums, team)?;
         self.inner(&sums, z, team)
     }
@@ -106,6 +111,7 @@ impl<'a, T: Lane> Stream<'a, T> {
         let vectors = Vectors::of(q, self.len());
         let (by, count) = (vectors.lines(), vectors.count);
         let pieces = self.pieces();
+        self.room(count, pieces.len(), count, team)?;
         let parts = team.map(pieces.clone(), |piece| {
             team.check()?;
             let mut out = vec![0.0; piece.len() * count];
@@ -129,7 +135,9 @@ impl<'a, T: Lane> Stream<'a, T> {
 
     /// z = L' (weights of the lines), partial sums of fixed pieces added in their order.
     fn accumulate(&self, weights: Weights<T>, count: usize, z: &mut [f64], team: &Team) -> Result<()> {
-        let parts = team.map(self.pieces(), |piece| {
+        let pieces = self.pieces();
+        self.room(pieces.len() * count, pieces.len(), count, team)?;
+        let parts = team.map(pieces, |piece| {
             team.check()?;
             Ok(self.piece_sums(piece, weights, count))
         });
@@ -141,6 +149,12 @@ impl<'a, T: Lane> Stream<'a, T> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses lines too long for as many to be `held`, and for what each thread that works on a piece has beside them.
+    fn room(&self, held: usize, pieces: usize, count: usize, team: &Team) -> Result<()> {
+        let lines = held + pieces.min(team.threads()) * (self.panel_lines() + count);
+        memory::check_matrices::<f64>(1, (lines, self.stride()), PRODUCT)
     }
 
     fn piece_sums(&self, piece: Range<usize>, weights: Weights<T>, count: usize) -> Aligned<f64> {

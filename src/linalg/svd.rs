@@ -6,12 +6,18 @@
 use super::qr::{Qr, triangular_factor, with_scratch};
 use super::spectrum::Singular;
 use crate::error::{Error, Result};
+use crate::matrix::zeros;
+use crate::memory;
 use crate::power::{power, unit};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{Col, Mat, MatRef, Par, Spec};
 use nalgebra::DMatrix;
+
+/// Matrices of the size of the factor that [`small_svd`] has at once: its own scaled copy, both sets of vectors twice
+/// over, and about as much scratch.
+const COPIES: usize = 6;
 
 /// All min(n, d) singular values and right singular vectors of the centred data, in `f64` whatever the data.
 ///
@@ -26,10 +32,10 @@ pub fn singular<T: Lane>(x: &Centered<T>, team: &Team) -> Result<Singular> {
         return Ok(small_svd(&r)?.right());
     }
     // The n x d rows lie in memory as the columns of the d x n transpose: Xc' = Q R, R = P S W', so V = Q P.
-    let mut rows = vec![0.0; n * d];
+    let mut rows = zeros(n.saturating_mul(d), "a copy of X in float64")?;
     x.pack_wide(0..n, &mut rows);
     team.check()?;
-    let qr = Qr::of(&rows, d, n);
+    let qr = Qr::of(&rows, d, n)?;
     drop(rows);
     team.check()?;
     let Small { left, values, .. } = small_svd(&qr.r())?;
@@ -61,6 +67,7 @@ impl Small {
 pub fn small_svd(a: &DMatrix<f64>) -> Result<Small> {
     let (rows, cols) = a.shape();
     let p = rows.min(cols);
+    memory::check_matrices::<f64>(COPIES, (rows.max(cols), p), "the singular vectors of a factor")?;
     // faer's tolerances are absolute: bring the largest entry near 1 by a power of two.
     let exponent = unit(a.amax());
     let scaled = a * power(-exponent);

@@ -6,6 +6,7 @@
 
 use super::header::doubtful_name;
 use crate::error::{Error, Result};
+use crate::memory;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use std::fmt::Write;
 
@@ -170,7 +171,7 @@ impl<'a> Container<'a> {
     /// The numbers of an array of exactly this shape.
     ///
     /// # Errors
-    /// [`Error::Value`] when it is missing, of another dtype or of another shape.
+    /// [`Error::Value`] when it is missing, of another dtype or of another shape, [`Error::Memory`].
     pub(super) fn read<T: Stored>(&self, name: &str, shape: &[usize]) -> Result<Vec<T>> {
         let array = self.array(name)?;
         if array.dtype() != T::DTYPE {
@@ -183,6 +184,7 @@ impl<'a> Container<'a> {
         if array.shape() != shape {
             return Err(self.refuse(format!("an array '{name}' of shape {:?} instead of {shape:?}", array.shape())));
         }
+        memory::check_bytes(array.data().len() as u128, "an array of the file")?;
         Ok(array.data().chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
     }
 

@@ -107,7 +107,7 @@ fn skewed(lengths: &[f64], residual: f64, allowed: f64) -> bool {
 /// Left singular vectors and singular values of d x k images, by QR: 4 d k^2 operations.
 fn orthogonal(images: &DMatrix<f64>) -> Result<(DMatrix<f64>, Vec<f64>)> {
     let (d, k) = images.shape();
-    let qr = Qr::of(images.as_slice(), d, k);
+    let qr = Qr::of(images.as_slice(), d, k)?;
     let measured = small_svd(&qr.r())?;
     Ok((qr.q_times(&measured.left), measured.values))
 }

@@ -12,6 +12,7 @@ use crate::hsic::Sample;
 use crate::kernel::{Gamma, Kernel, MATRIX};
 use crate::linalg::{fix_signs, turn_from_constant};
 use crate::matrix::{Element, zeros};
+use crate::memory;
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -175,6 +176,7 @@ impl KernelPca {
             vectors = vectors.resize_horizontally(living, 0.0);
         }
         fix_signs(&mut vectors, T::EPSILON);
+        memory::check_matrices::<f64>(2, vectors.shape(), "the scores of the training rows")?; // they, and their transpose
         let scores = scaled_columns(&vectors, |j| values[j].sqrt());
         let ratio = values.iter().map(|v| if solved.total > 0.0 { (v / solved.total).min(1.0) } else { 0.0 }).collect();
         Ok(Self {

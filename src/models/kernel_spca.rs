@@ -13,7 +13,7 @@ use super::target::Factor;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
 use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading, turn_from_constant};
-use crate::matrix::MatrixView;
+use crate::matrix::{MatrixView, room};
 use crate::memory;
 use crate::power;
 use crate::simd::Lane;
@@ -70,6 +70,8 @@ impl KernelSpca {
             rounding(k.rows(), terms, T::EPSILON, (0..k.rows()).fold(0.0, |most: f64, i| most.max(k.at(i, i).abs())));
         let Some(factor) = factor else { return Ok((Self::unsupervised(k, noise, components, team)?, 0)) };
         let Cross { psi, exponent, mean } = Cross::of(k, factor, "kernel matrix", team)?;
+        let m = psi.ncols();
+        memory::check_matrices::<f64>(2, (m, m), "the products of the target's columns")?;
         let mut inner = factor.centred_transpose_times(&psi);
         inner = (&inner + inner.transpose()) * 0.5;
         let pairs = eigh(&inner, team)?;
@@ -163,6 +165,7 @@ impl KernelSpca {
             return Err(no_direction());
         }
         let k = kept(components, rank)?;
+        memory::check_matrices::<f64>(2, (n, k), "the dual coefficients")?;
         let mut dual = times(&pairs.vectors.resize_horizontally(k, 0.0));
         for (mut column, value) in dual.column_iter_mut().zip(&pairs.values) {
             column /= value.sqrt();
@@ -214,7 +217,7 @@ pub fn row_scores<T: Lane, C: Lane>(
     let (k, d) = (dual.rows(), training.cols());
     let (new, old) = (own.rows(x)?, own.rows(training)?);
     let (x, training) = (MatrixView::new(&new, x.rows(), d)?, MatrixView::new(&old, training.rows(), d)?);
-    let mut lines = Vec::with_capacity(k * dual.cols());
+    let mut lines = room::<f64>(k.saturating_mul(dual.cols()), "a copy of the dual coefficients")?;
     dual.each_row(|row| lines.extend(row.iter().map(|&a| own.out_of(a.into()))));
     let map = LinearMap::new(means, MatrixView::new(&lines, k, dual.cols())?, None, None)?;
     scores(&NewRows::Rows(x, training, &kernel), &map, out, team)?;

@@ -7,6 +7,7 @@ use super::projection::{LinearMap, root, stands_in};
 use crate::error::{Error, Result};
 use crate::linalg::product_transposed;
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -97,8 +98,10 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     }
 
     /// C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
-    #[must_use]
-    pub fn covariance(&self) -> DMatrix<f64> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn covariance(&self) -> Result<DMatrix<f64>> {
         let excess: Vec<f64> = self.along.iter().map(|v| v - self.across).collect();
         let unit = |j| if self.map.lives(j) { self.map.unit(j) } else { 0.0 };
         self.spectral(&excess, self.across, 2 * self.exponent, unit)
@@ -107,7 +110,7 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     /// The inverse of C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
     ///
     /// # Errors
-    /// [`Error::NoConvergence`] where C is singular.
+    /// [`Error::NoConvergence`] where C is singular, [`Error::Memory`].
     pub fn precision(&self) -> Result<DMatrix<f64>> {
         let d = self.map.d();
         let singular = |why: String| {
@@ -121,12 +124,13 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         let across = self.across_dimensions(d).map_err(no_noise)?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
         let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();
-        Ok(self.spectral(&excess, outside, -2 * self.exponent, |j| 1.0 / self.map.unit(j)))
+        self.spectral(&excess, outside, -2 * self.exponent, |j| 1.0 / self.map.unit(j))
     }
 
     /// D (U diag(excess) U' + rest I) D 2^exponent, one triangle mirrored.
-    fn spectral(&self, excess: &[f64], rest: f64, exponent: i32, unit: impl Fn(usize) -> f64) -> DMatrix<f64> {
+    fn spectral(&self, excess: &[f64], rest: f64, exponent: i32, unit: impl Fn(usize) -> f64) -> Result<DMatrix<f64>> {
         let (d, k) = (self.map.d(), self.map.k());
+        memory::check_matrices::<f64>(1, (d, d + 2 * k), "the d x d matrix of the model")?;
         let u = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j));
         let weighted = DMatrix::from_fn(d, k, |j, c| self.map.entry(c, j) * excess[c]);
         let mut out = product_transposed(&weighted, &u);
@@ -137,6 +141,6 @@ impl<'a, C: Lane> Gaussian<'a, C> {
                 (out[(i, j)], out[(j, i)]) = (value, value);
             }
         }
-        out
+        Ok(out)
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::linalg::{Qr, complete, fix_signs, times};
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -21,6 +22,11 @@ pub(super) fn fit<T: Lane>(x: MatrixView<T>, options: &KernelPcaOptions, team: &
         Components::Count(k) => Components::Count(k.min(n).min(d)),
         other => other,
     };
+    if let Components::Count(k) = options.components {
+        // Eigenvectors, as they were before their signs, and scores; components.
+        let lines = if options.living_only { k.min(d) } else { k };
+        memory::check_matrices::<f64>(1, (lines, n.saturating_mul(3).saturating_add(d)), "the eigenvectors")?;
+    }
     let pca = Pca::fit(x, None, &plan(asked, options), team)?;
     let Columns { mean, mean_rest, .. } = Columns::of(x, true, team)?;
     let living = pca.rank.min(pca.singular_values.len());
@@ -33,7 +39,7 @@ pub(super) fn fit<T: Lane>(x: MatrixView<T>, options: &KernelPcaOptions, team: &
     let rows = Centered::new(x, &mean, None).with_rest_of_mean(&mean_rest);
     let axes = pca.components.columns(0, living).into_owned();
     let images = DMatrix::from_vec(n, living, times(&rows, axes.as_slice(), team)?);
-    let mut vectors = directions(&images).resize_horizontally(k, 0.0);
+    let mut vectors = directions(&images)?.resize_horizontally(k, 0.0);
     complete(&mut vectors, living);
     let unsigned = vectors.clone();
     fix_signs(&mut vectors, T::EPSILON);
@@ -53,17 +59,17 @@ pub(super) fn fit<T: Lane>(x: MatrixView<T>, options: &KernelPcaOptions, team: &
 
 /// The images divided by their lengths. Of images that are orthogonal up to the rounding of the first, QR makes columns that
 /// are so to their own.
-fn directions(images: &DMatrix<f64>) -> DMatrix<f64> {
+fn directions(images: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let (n, k) = images.shape();
     if k == 0 {
-        return images.clone();
+        return Ok(images.clone());
     }
     let largest = power::exponent(images.amax());
     let scaled = images * power::power(-largest);
-    let qr = Qr::of(scaled.as_slice(), n, k);
+    let qr = Qr::of(scaled.as_slice(), n, k)?;
     let r = qr.r();
     let signs = DMatrix::from_fn(k, k, |i, j| if i == j { 1f64.copysign(r[(i, i)]) } else { 0.0 });
-    qr.q_times(&signs)
+    Ok(qr.q_times(&signs))
 }
 
 fn plan(components: Components, options: &KernelPcaOptions) -> PcaOptions {

@@ -8,6 +8,7 @@ use crate::covariance::{Moments, near_one};
 use crate::error::{Error, Result};
 use crate::linalg::{fix_signs, rank};
 use crate::matrix::{Element, MatrixView};
+use crate::memory;
 use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -83,6 +84,9 @@ pub struct Pca {
     pub weight: f64,
 }
 
+/// Numbers a column that every road keeps beside the components: sums, squares, mean, exponent, and copies of them.
+const A_COLUMN: usize = 8;
+
 impl Pca {
     /// Fits n x d data, rows weighted by frequencies where given.
     ///
@@ -92,6 +96,8 @@ impl Pca {
     pub fn fit<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, options: &PcaOptions, team: &Team) -> Result<Self> {
         let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
         options.components.check(rows, x.cols())?;
+        let k = options.components.known(rows.min(x.cols())).unwrap_or(1);
+        memory::check_matrices::<f64>(1, (k.saturating_add(A_COLUMN), x.cols()), "the components")?;
         let solver = match options.solver {
             Solver::Auto => plan::choose(rows, x.cols(), options.components),
             asked => asked,

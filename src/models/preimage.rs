@@ -37,6 +37,7 @@ impl Preimage {
         if scores.len() != n {
             return Err(Error::Shape { what, found: scores.len(), wanted: n });
         }
+        memory::check_matrices::<f64>(1, (n, d), "the map back to X")?;
         memory::check_bytes(2 * (n as u128).pow(2) * size_of::<f64>() as u128, what)?;
         let mean = Columns::of(x, true, team)?.mean;
         let mut k = zeros::<f64>(n * n, what)?;

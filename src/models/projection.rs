@@ -5,6 +5,7 @@ use super::ready::Ready;
 use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
+use crate::memory;
 use crate::simd::affine::{products, project};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -16,6 +17,8 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// Rows of a piece of work for one thread.
 const PIECE_ROWS: usize = 512;
+/// What a result with one number a row is to the user.
+pub(super) const ROW_NUMBERS: &str = "the result";
 
 /// The fitted arrays of a linear model, checked to fit each other. k components in d columns.
 #[derive(Clone, Debug)]
@@ -155,6 +158,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         if z.cols() != k {
             return Err(Error::Shape { what: "a row of X", found: z.cols(), wanted: k });
         }
+        self.check_copies()?;
         z.check_finite("X")?;
         let (zeros, w) = (vec![0.0; k], self.transposed());
         let scores = Centered::new(z, &zeros, self.deviations.as_deref());
@@ -221,6 +225,8 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         number: impl Fn(&Block, usize) -> f64 + Sync + Send,
     ) -> Result<Vec<f64>> {
+        memory::check::<f64>(x.rows(), ROW_NUMBERS)?;
+        self.check_copies()?;
         x.check_finite("X")?;
         let (rows, w, back) = (self.centered(x)?, self.widened(), self.transposed());
         let parts = team.map(pieces(x.rows()), |range: Range<usize>| {
@@ -244,6 +250,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         entry: impl Fn(&Self, usize, f64, f64) -> f64 + Sync + Send,
     ) -> Result<()> {
+        self.check_copies()?;
         x.check_finite("X")?;
         let (rows, w, back, d) = (self.centered(x)?, self.widened(), self.transposed(), self.d());
         let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * d)).collect();
@@ -272,6 +279,11 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             }
         }
         Block::new(lines, d, w, back)
+    }
+
+    /// Refuses two copies of the components where there is no room for them.
+    fn check_copies(&self) -> Result<()> {
+        memory::check_matrices::<f64>(2, (self.k(), self.d()), "copies of the components in float64")
     }
 
     fn centered<'b, T: Lane>(&'b self, x: MatrixView<'b, T>) -> Result<Centered<'b, T>> {

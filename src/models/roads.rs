@@ -13,6 +13,7 @@ use crate::linalg::{
     stepped,
 };
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -53,7 +54,11 @@ pub(super) fn solve<T: Lane>(
     options: &PcaOptions,
     team: &Team,
 ) -> Result<Solved> {
+    if weights.is_some() {
+        memory::check_matrices::<T>(1, (x.rows(), x.cols()), "a weighted copy of X")?;
+    }
     if solver == Solver::Covariance {
+        check_square(x.cols())?;
         let moments = Moments::of(x, &MomentsOptions { center: options.center, weights }, team)?;
         let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
         let solved = solve_moments::<T>(&moments, rows, options, team)?;
@@ -128,6 +133,11 @@ pub(super) fn wanted(options: &PcaOptions, dim: usize) -> Option<usize> {
     options.components.known(dim).filter(|&k| k < dim)
 }
 
+/// Refuses a d x d matrix, and the reduction of it, where there is no room for them.
+fn check_square(d: usize) -> Result<()> {
+    memory::check_matrices::<f64>(2, (d, d), "the scatter matrix of X, with its reduction,")
+}
+
 /// The road over moments that are at hand.
 pub(super) fn solve_moments<T: Lane>(
     moments: &Moments,
@@ -135,6 +145,7 @@ pub(super) fn solve_moments<T: Lane>(
     options: &PcaOptions,
     team: &Team,
 ) -> Result<Solved> {
+    check_square(moments.dim())?;
     let (mean, mean_rest) = moments.mean_parts();
     let (mean, mean_rest) = (mean.to_vec(), mean_rest.to_vec());
     let ddof = f64::from(options.ddof);

@@ -179,12 +179,12 @@ fn pairs(psi: &DMatrix<f64>, solver: SpcaSolver, team: &Team) -> Result<Singular
 fn left_pairs(a: &DMatrix<f64>) -> Result<Singular> {
     let (rows, cols) = a.shape();
     if rows >= cols {
-        let qr = Qr::of(a.as_slice(), rows, cols);
+        let qr = Qr::of(a.as_slice(), rows, cols)?;
         let inner = small_svd(&qr.r())?;
         return Ok(Singular { vectors: qr.q_times(&inner.left), values: inner.values });
     }
     let across = a.transpose();
-    Ok(small_svd(&Qr::of(across.as_slice(), cols, rows).r())?.right())
+    Ok(small_svd(&Qr::of(across.as_slice(), cols, rows)?.r())?.right())
 }
 
 #[cfg(test)]

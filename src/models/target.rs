@@ -7,7 +7,8 @@ use crate::covariance::Classes;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
 use crate::linalg::{Random, Remainder, check_symmetric, pivoted_cholesky, product, transposed_product};
-use crate::matrix::{Element, MatrixView};
+use crate::matrix::{Element, MatrixView, room};
+use crate::memory;
 use crate::power::{exponent, power};
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -146,6 +147,9 @@ impl Factor {
     }
 }
 
+/// What a copy of the target is called.
+const COPY: &str = "a copy of y in float64";
+
 /// Rows that are equal share a class; classes are numbered as they first appear.
 fn classes<U: Element>(y: MatrixView<U>) -> Result<Factor> {
     y.check_finite("y")?;
@@ -174,6 +178,7 @@ fn linear<U: Element>(y: MatrixView<U>) -> Result<Factor> {
     let extent = Extent::of(y, "y")?;
     let unit = extent.spread_exponent();
     let (mean, factors) = (extent.mean(), extent.factors(unit));
+    memory::check_matrices::<f64>(1, (y.rows(), y.cols()), COPY)?;
     // A constant column has the factor 0, and is 0 exactly.
     Factor::columns(DMatrix::from_fn(y.rows(), y.cols(), |i, j| (y.at(i, j) - mean[j]) * factors[j]), unit)
 }
@@ -181,7 +186,7 @@ fn linear<U: Element>(y: MatrixView<U>) -> Result<Factor> {
 /// Kernel values are computed in `f64` whatever the target: single precision would never look like a low rank.
 fn of_kernel<U: Element>(y: MatrixView<U>, kernel: &Kernel<Gamma>, team: &Team) -> Result<Factor> {
     let (n, d) = (y.rows(), y.cols());
-    let mut wide = Vec::with_capacity(n * d);
+    let mut wide = room::<f64>(n.saturating_mul(d), COPY)?;
     y.each_row(|row| wide.extend(row.iter().map(|&y| -> f64 { y.into() })));
     let y = MatrixView::new(&wide, n, d)?;
     let kernel = kernel.resolve(y, "y", team)?;

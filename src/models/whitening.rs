@@ -7,6 +7,7 @@ use super::pca::{Pca, PcaOptions};
 use crate::error::{Error, Result};
 use crate::linalg::{Qr, inverse_of_upper, product_transposed};
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::power::{exponent, power};
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -50,6 +51,11 @@ impl Method {
     /// Whether the columns are divided by their standard deviations first.
     fn standardises(self) -> bool {
         matches!(self, Self::PcaCor | Self::ZcaCor)
+    }
+
+    /// Whether the map is d x d, however few rows there are and components are kept.
+    fn is_square(self) -> bool {
+        matches!(self, Self::Zca | Self::ZcaCor)
     }
 }
 
@@ -105,6 +111,10 @@ impl Whitening {
             let found = "a number with method='cholesky'";
             return Err(Error::value("n_components", found, "None: the Cholesky factor keeps every direction"));
         }
+        if method.is_square() {
+            let d = x.cols();
+            memory::check_matrices::<f64>(2, (d, d), "the d x d whitening matrix, with its inverse,")?;
+        }
         let asked = PcaOptions {
             components: options.components,
             center: options.center,
@@ -116,7 +126,7 @@ impl Whitening {
         team.check()?;
         let axes = Axes::new(&pca, options.eps, all);
         let (mut matrix, mut inverse) = match method {
-            Method::Pca | Method::PcaCor => axes.rotated(),
+            Method::Pca | Method::PcaCor => axes.rotated()?,
             Method::Zca | Method::ZcaCor => axes.symmetric(),
             Method::Cholesky => axes.triangular(pca.rank)?,
         };
@@ -130,6 +140,10 @@ impl Whitening {
         Ok(Self { matrix, inverse, mean: pca.mean, explained_variance: pca.explained_variance, rank: pca.rank })
     }
 }
+
+/// Matrices of the size of the stacked one that are there at once on the way to the Cholesky factor: itself, the one in
+/// reverse, R and its inverse, and both of them turned back.
+const TRIANGULAR: usize = 6;
 
 /// `C + eps I = U diag(roots)^2 U' + rest^2 (I - U U')` of a covariance or correlation C (d x d).
 struct Axes<'a> {
@@ -152,12 +166,13 @@ impl<'a> Axes<'a> {
     }
 
     /// `(U diag(1/roots), diag(roots) U')`
-    fn rotated(&self) -> (DMatrix<f64>, DMatrix<f64>) {
+    fn rotated(&self) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
+        memory::check_matrices::<f64>(2, self.vectors.shape(), "the whitening matrix, with its inverse,")?;
         let mut inverse = self.vectors.transpose();
         for (mut line, root) in inverse.row_iter_mut().zip(&self.roots) {
             line *= *root;
         }
-        (self.weighted(reciprocal), inverse)
+        Ok((self.weighted(reciprocal), inverse))
     }
 
     /// `((C + eps I)^(-1/2), (C + eps I)^(1/2))`, both exactly symmetric.
@@ -177,15 +192,16 @@ impl<'a> Axes<'a> {
         let unit = exponent(self.roots.first().copied().unwrap_or(0.0).max(self.rest));
         let lines = self.vectors.ncols();
         let extra = if self.complete() { 0 } else { d };
+        memory::check_matrices::<f64>(TRIANGULAR, (lines + extra, d), "the Cholesky factor, with its inverse,")?;
         let mut stacked = DMatrix::zeros(lines + extra, d);
-        stacked.rows_mut(0, lines).copy_from(&self.rotated().1);
+        stacked.rows_mut(0, lines).copy_from(&self.rotated()?.1);
         if extra > 0 {
             let across = DMatrix::identity(d, d) - product_transposed(self.vectors, self.vectors);
             stacked.rows_mut(lines, d).copy_from(&(across * self.rest));
         }
         stacked *= power(-unit);
         let reversed = DMatrix::from_fn(lines + extra, d, |i, j| stacked[(i, d - 1 - j)]);
-        let mut r = Qr::of(reversed.as_slice(), lines + extra, d).r();
+        let mut r = Qr::of(reversed.as_slice(), lines + extra, d)?.r();
         for (j, mut line) in r.row_iter_mut().enumerate() {
             if line[j] < 0.0 {
                 line.neg_mut();

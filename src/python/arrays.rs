@@ -1,17 +1,19 @@
 //! NumPy arrays as views of the core, and results of the core as NumPy arrays, without a copy either way.
 
 use crate::error::Result;
-use crate::matrix::{Element, MatrixView, span};
+use crate::matrix::{Element, MatrixView, room, span};
+use crate::memory;
 use nalgebra::DMatrix;
-use numpy::ndarray::IntoDimension;
-use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
+use numpy::ndarray::{Dimension, IntoDimension};
+use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{
-    PyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use pyo3::{PyTypeInfo, intern, prelude::*};
+use std::ffi::c_int;
 
 /// A vector argument, borrowed for the call.
 pub(super) type Vector<'py> = PyReadonlyArray1<'py, f64>;
@@ -127,17 +129,51 @@ pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
     unsafe { x.as_slice() }.ok()
 }
 
+/// What the arrays made here are to the user.
+const RESULT: &str = "the result";
+
+/// A new array of zeros of this shape in C order, in NumPy's memory: a `MemoryError` where there is no room for it.
+///
+/// `PyArray::zeros` panics there, with an exception that `except Exception` does not catch.
+pub(super) fn zeros<T: Element + numpy::Element, D: IntoDimension>(
+    py: Python<'_>,
+    shape: D,
+) -> PyResult<Bound<'_, PyArray<T, D::Dim>>> {
+    let shape = shape.into_dimension();
+    memory::check::<T>(shape.size_checked().unwrap_or(usize::MAX), RESULT)?;
+    let too_many = |_| PyValueError::new_err(format!("{RESULT} has {} dimensions", shape.ndim()));
+    let (dimensions, lengths) = (c_int::try_from(shape.ndim()).map_err(too_many)?, shape.slice().as_ptr());
+    let dtype = numpy::dtype::<T>(py).into_dtype_ptr();
+    // SAFETY: NumPy reads `dimensions` lengths, which `shape` holds: a usize and an npy_intp have one size, and a length
+    // beyond isize::MAX is a negative one, which is refused. It takes over the reference to the dtype, and gives back a new
+    // array of that dtype and so many dimensions, or null with an exception set.
+    #[allow(unsafe_code)]
+    unsafe {
+        let lengths = lengths.cast::<npy_intp>().cast_mut();
+        let array = PY_ARRAY_API.PyArray_Zeros(py, dimensions, lengths, dtype, 0);
+        Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
+    }
+}
+
 /// A new array of this shape in C order, written by `fill`.
-pub(super) fn filled<T: numpy::Element, D: IntoDimension>(
+pub(super) fn filled<T: Element + numpy::Element, D: IntoDimension>(
     py: Python<'_>,
     shape: D,
     fill: impl FnOnce(&mut [T]) -> PyResult<()>,
 ) -> PyResult<Bound<'_, PyArray<T, D::Dim>>> {
-    let out = PyArray::zeros(py, shape, false);
+    let out = zeros(py, shape)?;
     // SAFETY: made just above, in C order, and seen by nobody else yet.
     #[allow(unsafe_code)]
     fill(unsafe { out.as_slice_mut() }?)?;
     Ok(out)
+}
+
+/// Bytes as a Python object; `PyBytes::new` panics where there is no room for them.
+pub(super) fn bytes<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, data.len(), |out| {
+        out.copy_from_slice(data);
+        Ok(())
+    })
 }
 
 /// Elements up to which a copy in NumPy's own memory takes less time than an object that keeps the vector alive.
@@ -168,7 +204,8 @@ pub(super) fn columns_as_rows(py: Python<'_>, x: DMatrix<f64>, single: bool) -> 
     let shape = [x.ncols(), x.nrows()];
     let data: Vec<f64> = x.data.into();
     if single {
-        let narrow = data.into_iter().map(f32::of).collect();
+        let mut narrow = room(data.len(), RESULT)?;
+        narrow.extend(data.into_iter().map(f32::of));
         return Ok(array::<f32>(py, narrow, shape)?.into_any());
     }
     Ok(array(py, data, shape)?.into_any())

@@ -1,8 +1,9 @@
 //! Second moments: covariance, inner products, row centring, and the state that streams.
 
-use super::arrays::{Matrix, Vector, filled, square, vector, with_view};
+use super::arrays::{Matrix, Vector, bytes, filled, square, vector, with_view};
 use super::jobs::compute;
 use crate::covariance::{Columns, Fading, Moments as State, MomentsOptions, center_rows as center, inner_products};
+use crate::memory;
 use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
 use numpy::{PyArray1, PyArray2};
@@ -20,6 +21,7 @@ pub(super) fn covariance<'py>(
     weights: Option<Vector<'py>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (n, d) = x.shape();
+    memory::check_matrices::<f64>(1, (d, d), "the covariance matrix")?;
     let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
     let options = MomentsOptions { center, weights };
     let matrix = with_view!(&x, rows => compute(py, n as f64 * (d * d) as f64, |team| {
@@ -60,8 +62,15 @@ impl Moments {
     }
 
     /// The state as it is now.
-    pub(super) fn snapshot(&self) -> State {
-        self.lock().clone()
+    pub(super) fn snapshot(&self) -> PyResult<State> {
+        self.room(1, "a copy of the moments")?;
+        Ok(self.lock().clone())
+    }
+
+    /// Refuses `halves` of a d x d matrix where there is no room for them.
+    fn room(&self, halves: usize, what: &'static str) -> PyResult<()> {
+        let d = self.lock().dim();
+        Ok(memory::check_matrices::<f64>(halves, (d.div_ceil(2), d), what)?)
     }
 }
 
@@ -90,7 +99,7 @@ impl Moments {
     }
 
     fn merge(&self, other: &Self) -> PyResult<()> {
-        let other = other.snapshot();
+        let other = other.snapshot()?;
         Ok(self.lock().merge(&other)?)
     }
 
@@ -118,7 +127,8 @@ impl Moments {
     }
 
     fn scatter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        square(py, self.snapshot().scatter().unscaled())
+        self.room(2, "the scatter matrix")?;
+        square(py, self.snapshot()?.scatter().unscaled())
     }
 
     fn variances<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray1<f64>>> {
@@ -126,11 +136,13 @@ impl Moments {
     }
 
     fn covariance<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        square(py, self.snapshot().covariance(f64::from(ddof))?)
+        square(py, self.snapshot()?.covariance(f64::from(ddof))?)
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &moments_to_bytes(&self.snapshot()))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        // Two copies of the numbers, their bytes, and those that Python holds.
+        self.room(4, "the bytes of the moments")?;
+        bytes(py, &moments_to_bytes(&self.snapshot()?))
     }
 
     #[staticmethod]

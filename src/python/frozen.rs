@@ -1,11 +1,13 @@
 //! The frozen transform as a Python object that is called like a function.
 
-use super::arrays::{Matrix, Vector, contiguous, filled, filled_apart, slice, view};
+use super::arrays::{Matrix, Vector, bytes, contiguous, filled, filled_apart, slice, view};
 use super::jobs::compute;
 use crate::error::Result;
+use crate::memory;
 use crate::models::{AnyFrozen, Frozen, LinearMap};
 use crate::simd::Lane;
-use numpy::{Element, IntoPyArray, PyArray1, PyArrayDescr, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::ndarray::IntoDimension;
+use numpy::{Element, PyArray, PyArray1, PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -43,32 +45,43 @@ impl FrozenTransform {
         }
     }
 
+    /// ndarray of shape (n_components, n_features): one row a score, of the transform's `dtype`.
+    ///
+    /// A new array on each read. For a whitening model the standard deviations are divided into its rows.
     #[getter]
     fn matrix<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = [self.n_components(), self.n_features()];
         Ok(match &self.0 {
-            AnyFrozen::F32(map) => map.matrix().to_vec().into_pyarray(py).reshape(shape)?.into_any(),
-            AnyFrozen::F64(map) => map.matrix().to_vec().into_pyarray(py).reshape(shape)?.into_any(),
+            AnyFrozen::F32(map) => copied(py, shape, map.matrix())?.into_any(),
+            AnyFrozen::F64(map) => copied(py, shape, map.matrix())?.into_any(),
         })
     }
 
+    /// ndarray of shape (n_features,), float64: what is subtracted from a row.
+    ///
+    /// A new array on each read.
     #[getter]
-    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        match &self.0 {
-            AnyFrozen::F32(map) => PyArray1::from_slice(py, map.mean()),
-            AnyFrozen::F64(map) => PyArray1::from_slice(py, map.mean()),
-        }
+    fn mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let mean = match &self.0 {
+            AnyFrozen::F32(map) => map.mean(),
+            AnyFrozen::F64(map) => map.mean(),
+        };
+        copied(py, [mean.len()], mean)
     }
 
+    /// ndarray of shape (n_features,), float64, or None: what centred columns are divided by.
+    ///
+    /// A new array on each read. A column of scale 0 is left out of the scores.
     #[getter]
-    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+    fn scale<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let scale = match &self.0 {
             AnyFrozen::F32(map) => map.scale(),
             AnyFrozen::F64(map) => map.scale(),
         };
-        scale.map(|scale| PyArray1::from_slice(py, scale))
+        scale.map(|scale| copied(py, [scale.len()], scale)).transpose()
     }
 
+    /// dtype: float32 or float64, of the rows that come in and of the scores.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
         match &self.0 {
@@ -77,6 +90,7 @@ impl FrozenTransform {
         }
     }
 
+    /// int: the length of a row.
     #[getter]
     fn n_features(&self) -> usize {
         match &self.0 {
@@ -85,6 +99,7 @@ impl FrozenTransform {
         }
     }
 
+    /// int: the length of a row's scores.
     #[getter]
     fn n_components(&self) -> usize {
         match &self.0 {
@@ -93,8 +108,17 @@ impl FrozenTransform {
         }
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_bytes())
+    /// The transform as bytes, those of the .safetensors file that `save` writes.
+    ///
+    /// Returns
+    /// -------
+    /// data : bytes
+    ///     `from_bytes` makes the same transform of them, to the bit. The same transform gives the same bytes, and
+    ///     nothing in them could be executed.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        // In the core and in Python; a number has at most 8 bytes.
+        memory::check_matrices::<f64>(2, (self.n_components(), self.n_features()), "the bytes of the transform")?;
+        bytes(py, &self.0.to_bytes())
     }
 
     /// A new object of the class it is called on is made in Python from what this reads.
@@ -102,6 +126,18 @@ impl FrozenTransform {
     fn read(data: &[u8]) -> Result<Self> {
         AnyFrozen::from_bytes(data).map(Self)
     }
+}
+
+/// A new array of these values.
+fn copied<'py, T: Lane + Element, D: IntoDimension>(
+    py: Python<'py>,
+    shape: D,
+    values: &[T],
+) -> PyResult<Bound<'py, PyArray<T, D::Dim>>> {
+    filled(py, shape, |out| {
+        out.copy_from_slice(values);
+        Ok(())
+    })
 }
 
 /// One row, (d,) -> (k,), or a batch, (n, d) -> (n, k); into `out` where it is given.

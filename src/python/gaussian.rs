@@ -55,7 +55,7 @@ pub(super) fn model_covariance<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (k, d) = model.1.shape();
     let matrix = with_gaussian!((model, spread), gaussian => {
-        compute(py, flops(d, d, k), |_| Ok(gaussian.covariance()))
+        compute(py, flops(d, d, k), |_| gaussian.covariance())
     })?;
     square(py, matrix)
 }

@@ -71,8 +71,7 @@ pub(super) fn compute_watched<R: Send>(
 pub(super) fn set_num_threads(n: Option<usize>) -> PyResult<()> {
     let wrong = || PyValueError::new_err("n must be a positive number of threads or None, got 0");
     let threads = n.map(|n| NonZero::new(n).ok_or_else(wrong)).transpose()?;
-    crate::threads::set_num_threads(threads);
-    Ok(())
+    Ok(crate::threads::set_num_threads(threads)?)
 }
 
 /// The number of threads that prinax uses in this process.

@@ -1,6 +1,6 @@
 //! Fits of kernel principal component analysis, and its fitted map.
 
-use super::arrays::{Matrix, columns, columns_as_rows, filled, vector, view, with_view};
+use super::arrays::{Matrix, columns, columns_as_rows, filled, vector, view, with_view, zeros};
 use super::jobs::compute;
 use super::kernel::cost;
 use crate::error::Error;
@@ -69,7 +69,7 @@ pub(super) fn fit_kernel_pca<'py>(
     let fit = with_view!(&x, rows => {
         let sample = kernel.map_or(Sample::Precomputed(rows), |kernel| Sample::Rows(rows, kernel));
         // NumPy's memory: it asks for large pages, which the matrix is read and written in at twice the speed.
-        let buffer = PyArray1::<f64>::zeros(py, KernelPca::buffer_len(&sample, &options)?, false);
+        let buffer = zeros::<f64, _>(py, [KernelPca::buffer_len(&sample, &options)?])?;
         let mut buffer = buffer.readwrite();
         let buffer = buffer.as_slice_mut()?;
         compute(py, n * n * (n + x.shape().1 as f64), |team| KernelPca::fit_in(&sample, &options, buffer, team))

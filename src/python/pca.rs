@@ -5,6 +5,7 @@ use super::covariance::Moments;
 use super::jobs::compute;
 use crate::error::Error;
 use crate::linalg::components_reaching;
+use crate::memory;
 use crate::models::{self, Components, PcaOptions, Solver};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -139,7 +140,7 @@ pub(super) fn pca_from_moments<'py>(
     let components = n_components;
     let options =
         PcaOptions { components, solver: svd_solver, tol, seed, center, scale, ddof, ..PcaOptions::default() };
-    let state = moments.snapshot();
+    let state = moments.snapshot()?;
     let d = state.dim();
     let fit = compute(py, cost((d, d)), |team| models::Pca::from_moments(&state, &options, team))?;
     fit_tuple(py, fit, state.epsilon() == f64::from(f32::EPSILON))
@@ -162,6 +163,8 @@ pub(super) fn pca_from_covariance<'py>(
 ) -> PyResult<Fit<'py>> {
     let components = n_components;
     let options = PcaOptions { components, solver: svd_solver, tol, seed, scale, ddof, ..PcaOptions::default() };
+    // A copy, its scaled twin, and what the eigenproblem takes of both.
+    memory::check_matrices::<f64>(2, covariance.shape(), "copies of the covariance")?;
     let mean = mean.as_slice()?.to_vec();
     let flops = cost(covariance.shape());
     let fit = with_view!(&covariance, entries => {
