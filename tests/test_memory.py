@@ -1,7 +1,7 @@
 """What the machine has no room for is a MemoryError that names the bytes: never an abort, never a panic.
 
-Each case runs in a process of its own, which an abort would end; inputs are small or broadcast, so that whoever does not
-refuse at once is late.
+Each case runs in a process of its own, which an abort would end; inputs are small or broadcast, so that
+whoever does not refuse at once is late.
 """
 
 import re
@@ -83,6 +83,7 @@ ROWS = 10**13
         ("PCA(2).fit(np.eye(5))", "model.score_samples(many(ROWS, 5))", 1),
         ("prinax.Whitener().fit(X)", "model.inverse_transform(many(ROWS, 2))", 2),
         ("prinax.KernelPCA(3, kernel='rbf').fit(X)", "model.transform(many(ROWS, 2))", 3),
+        ("prinax.KernelPCA(3, kernel='rbf').fit(X)", "model.squared_residuals(many(ROWS, 2))", 1),
         ("prinax.KernelSPCA(1).fit(X, X[:, 0] > 0)", "model.transform(many(ROWS, 2))", 1),
         ("PCA(2).fit(np.eye(5)).freeze()", "model(np.zeros((2, 5))); prinax.center_rows(many(ROWS, 5))", 5),
     ],

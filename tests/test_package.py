@@ -157,7 +157,9 @@ def test_documentation_names_every_parameter_and_attribute(X):
 
 def test_help_on_a_frozen_transform_tells_what_each_attribute_and_method_gives():
     public = [name for name in dir(prinax.FrozenTransform) if not name.startswith("_")]
-    assert {"matrix", "mean", "scale", "dtype", "n_features", "n_components", "to_bytes", "save"} <= set(public)
+    assert {"matrix", "mean", "scale", "dtype", "n_features", "n_components", "to_bytes", "save"} <= set(
+        public
+    )
     for name in set(public) - {"read"}:
         assert getattr(prinax.FrozenTransform, name).__doc__, name
     for name, said in {"matrix": "(n_components, n_features)", "mean": "(n_features,), float64"}.items():

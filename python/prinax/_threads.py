@@ -11,8 +11,8 @@ def set_num_threads(n: int | None) -> None:
     Parameters
     ----------
     n : int or None
-        At least 1, at most 1024. None returns to the environment's choice: ``PRINAX_NUM_THREADS``, else
-        ``OMP_NUM_THREADS``, else the CPUs that this process may use.
+        From 1 to 256, or to the CPUs that this process may use where those are more. None returns to the
+        environment's choice: ``PRINAX_NUM_THREADS``, else ``OMP_NUM_THREADS``, else those CPUs.
     """
     _core.set_num_threads(None if n is None else _rules.whole(1)("n", n))
 

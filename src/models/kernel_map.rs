@@ -1,10 +1,9 @@
 //! New rows under a fitted kernel PCA: their kernel values with the training rows, block by block, then one linear map.
 
-use super::projection::{LinearMap, ROW_NUMBERS};
+use super::projection::LinearMap;
 use crate::error::{Error, Result};
 use crate::kernel::{Cross, Kernel, kernel_diagonal, kernel_matrix_into};
 use crate::matrix::{MatrixView, zeros};
-use crate::memory;
 use crate::simd::Lane;
 use crate::threads::Team;
 
@@ -148,7 +147,6 @@ impl<'a> KernelMap<'a> {
     ) -> Result<Vec<f64>> {
         let (n, k) = (self.means.len(), self.k());
         new.fits(n, "X_fit_")?;
-        memory::check::<f64>(new.len(), ROW_NUMBERS)?;
         let own = match (new, diagonal) {
             (NewRows::Rows(x, _, kernel), None) => kernel_diagonal(x, kernel, &[])?,
             (_, diagonal) => diagonal.unwrap_or_default().to_vec(),

@@ -17,8 +17,6 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// Rows of a piece of work for one thread.
 const PIECE_ROWS: usize = 512;
-/// What a result with one number a row is to the user.
-pub(super) const ROW_NUMBERS: &str = "the result";
 
 /// The fitted arrays of a linear model, checked to fit each other. k components in d columns.
 #[derive(Clone, Debug)]
@@ -225,7 +223,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         number: impl Fn(&Block, usize) -> f64 + Sync + Send,
     ) -> Result<Vec<f64>> {
-        memory::check::<f64>(x.rows(), ROW_NUMBERS)?;
+        memory::check::<f64>(x.rows(), "the result")?;
         self.check_copies()?;
         x.check_finite("X")?;
         let (rows, w, back) = (self.centered(x)?, self.widened(), self.transposed());

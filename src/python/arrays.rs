@@ -7,8 +7,8 @@ use nalgebra::DMatrix;
 use numpy::ndarray::{Dimension, IntoDimension};
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{
-    PyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
-    PyUntypedArrayMethods,
+    PyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::types::{PyBytes, PyDict};
@@ -130,7 +130,7 @@ pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
 }
 
 /// What the arrays made here are to the user.
-const RESULT: &str = "the result";
+pub(super) const RESULT: &str = "the result";
 
 /// A new array of zeros of this shape in C order, in NumPy's memory: a `MemoryError` where there is no room for it.
 ///

@@ -1,12 +1,13 @@
 //! Fits of kernel principal component analysis, and its fitted map.
 
-use super::arrays::{Matrix, columns, columns_as_rows, filled, vector, view, with_view, zeros};
+use super::arrays::{Matrix, RESULT, columns, columns_as_rows, filled, vector, view, with_view, zeros};
 use super::jobs::compute;
 use super::kernel::cost;
 use crate::error::Error;
 use crate::hsic::Sample;
 use crate::kernel::{Gamma, Kernel, Rate};
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::models::{
     Components, KernelMap, KernelPca, KernelPcaOptions, KernelSolver, Mapping, NewRows, Preimage, pre_images,
 };
@@ -180,10 +181,13 @@ pub(super) fn kernel_project<'py>(
     let map = fitted.map()?;
     let ((m, d), n, k) = (x.shape(), fitted.means.len(), map.k());
     with_both!((&x, &training), (x, training) => {
-        let kernel = settled(kernel, x)?;
-        let rows = new_rows(x, training, kernel.as_ref());
         let flops = cost(m, n, if training.is_some() { d + k } else { k });
-        Ok(filled(py, [m, k], |out| compute(py, flops, |team| map.project(rows, out, team)))?.into_any())
+        let work = |out: &mut [_]| {
+            let kernel = settled(kernel, x)?;
+            let rows = new_rows(x, training, kernel.as_ref());
+            compute(py, flops, |team| map.project(rows, out, team))
+        };
+        Ok(filled(py, [m, k], work)?.into_any())
     })
 }
 
@@ -202,6 +206,7 @@ pub(super) fn kernel_squared_residuals<'py>(
     let (m, d) = x.shape();
     let diagonal = diagonal.as_ref().map(|d| d.as_slice()).transpose()?;
     let flops = cost(m, fitted.means.len(), if training.is_some() { d } else { 0 } + map.k());
+    memory::check::<f64>(m, RESULT)?;
     let squares = with_both!((&x, &training), (x, training) => {
         let kernel = settled(kernel, x)?;
         let rows = new_rows(x, training, kernel.as_ref());
@@ -244,11 +249,13 @@ pub(super) fn pre_image<'py>(
     let (dual, mean) = (view(&dual)?.transpose(), mean.as_slice()?);
     let flops = cost(m, n, if training.is_some() { k } else { 0 } + d);
     with_both!((&z, &training), (z, training) => {
-        // Scores without components are one point, whatever the kernel: there is nothing to read its parameters off.
-        let none = z.cols() == 0;
-        let kernel = if none { kernel.map(|_| Kernel::Linear { centered: false }) } else { settled(kernel, z)? };
-        let rows = new_rows(z, training, kernel.as_ref());
-        let work = |out: &mut [_]| compute(py, flops, |team| pre_images(rows, (dual, mean), out, team));
+        let work = |out: &mut [_]| {
+            // Scores without components are one point, whatever the kernel: there is nothing to read its parameters off.
+            let none = z.cols() == 0;
+            let kernel = if none { kernel.map(|_| Kernel::Linear { centered: false }) } else { settled(kernel, z)? };
+            let rows = new_rows(z, training, kernel.as_ref());
+            compute(py, flops, |team| pre_images(rows, (dual, mean), out, team))
+        };
         Ok(filled(py, [m, d], work)?.into_any())
     })
 }
