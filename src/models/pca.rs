@@ -114,6 +114,9 @@ impl Pca {
         let rows = usize::try_from(moments.count()).unwrap_or(usize::MAX);
         options.components.check(rows, moments.dim())?;
         let eps = moments.epsilon().max(f64::EPSILON);
+        if !options.center {
+            memory::check_matrices::<f64>(1, (moments.dim().div_ceil(2), moments.dim()), "the moments about 0")?;
+        }
         let about_zero = (!options.center).then(|| moments.about_zero());
         let moments = about_zero.as_ref().unwrap_or(moments);
         let mut solved = without_noise(roads::solve_moments::<f64>(moments, rows, options, team)?, eps);

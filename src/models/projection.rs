@@ -156,7 +156,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         if z.cols() != k {
             return Err(Error::Shape { what: "a row of X", found: z.cols(), wanted: k });
         }
-        self.check_copies()?;
+        self.check_copy()?;
         z.check_finite("X")?;
         let (zeros, w) = (vec![0.0; k], self.transposed());
         let scores = Centered::new(z, &zeros, self.deviations.as_deref());
@@ -224,7 +224,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         number: impl Fn(&Block, usize) -> f64 + Sync + Send,
     ) -> Result<Vec<f64>> {
         memory::check::<f64>(x.rows(), "the result")?;
-        self.check_copies()?;
+        self.check_copy()?;
         x.check_finite("X")?;
         let (rows, w, back) = (self.centered(x)?, self.widened(), self.transposed());
         let parts = team.map(pieces(x.rows()), |range: Range<usize>| {
@@ -248,7 +248,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         team: &Team,
         entry: impl Fn(&Self, usize, f64, f64) -> f64 + Sync + Send,
     ) -> Result<()> {
-        self.check_copies()?;
+        self.check_copy()?;
         x.check_finite("X")?;
         let (rows, w, back, d) = (self.centered(x)?, self.widened(), self.transposed(), self.d());
         let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * d)).collect();
@@ -279,9 +279,9 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         Block::new(lines, d, w, back)
     }
 
-    /// Refuses two copies of the components where there is no room for them.
-    fn check_copies(&self) -> Result<()> {
-        memory::check_matrices::<f64>(2, (self.k(), self.d()), "copies of the components in float64")
+    /// Refuses a copy of the components, which the way back needs, where there is no room for it.
+    fn check_copy(&self) -> Result<()> {
+        memory::check_matrices::<f64>(1, (self.k(), self.d()), "a copy of the components in float64")
     }
 
     fn centered<'b, T: Lane>(&'b self, x: MatrixView<'b, T>) -> Result<Centered<'b, T>> {
