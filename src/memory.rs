@@ -29,8 +29,14 @@ pub fn check_matrices<T: Element>(count: usize, (rows, cols): (usize, usize), wh
 ///
 /// # Errors
 /// [`Error::Memory`].
+#[inline]
 pub fn check_bytes(bytes: u128, what: &'static str) -> Result<()> {
-    let refused = bytes > isize::MAX.unsigned_abs() as u128 || (bytes >= LARGE && free().is_some_and(|f| bytes > f));
+    if bytes < LARGE { Ok(()) } else { check_large(bytes, what) }
+}
+
+#[cold]
+fn check_large(bytes: u128, what: &'static str) -> Result<()> {
+    let refused = bytes > isize::MAX.unsigned_abs() as u128 || free().is_some_and(|f| bytes > f);
     if refused { Err(Error::Memory { what, bytes }) } else { Ok(()) }
 }
 
