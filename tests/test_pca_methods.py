@@ -454,7 +454,9 @@ def test_from_covariance_refuses_what_no_rounding_makes_indefinite(scale):
         np.array([[0.0, 0.5], [0.5, 0.0]]),
         np.array([[1.0, 0.5], [0.5, 0.0]], dtype="f4"),
     ):
-        with pytest.raises(ValueError, match=r"covariance must be positive semidefinite, got (.*-|.* in entry)"):
+        with pytest.raises(
+            ValueError, match=r"covariance must be positive semidefinite, got (.*-|.* in entry)"
+        ):
             PCA.from_covariance(C, np.zeros(len(C)), 50, scale=scale)
     for C in (
         indefinite(1e-5, "f4"),
