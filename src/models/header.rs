@@ -12,7 +12,6 @@ pub(super) fn doubtful_name(header: &str) -> Option<&str> {
             (Some(_), _) if escaped => escaped = false,
             (Some(_), b'\\') => escaped = true,
             (Some(first), b'"') => (start, text) = (None, header.get(first..at)),
-            (Some(_), _) => {}
             (None, b'"') => start = Some(at + 1),
             (None, b'{') => objects.push(BTreeSet::new()),
             (None, b'}') => drop(objects.pop()),
@@ -23,7 +22,7 @@ pub(super) fn doubtful_name(header: &str) -> Option<&str> {
                     return Some(name);
                 }
             }
-            (None, _) => {}
+            _ => {}
         }
     }
     None

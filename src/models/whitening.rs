@@ -187,7 +187,7 @@ impl<'a> Axes<'a> {
     fn triangular(&self, rank: usize) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
         let d = self.vectors.nrows();
         if self.rest == 0.0 && rank < d {
-            return Err(singular(format!("of rank {rank} in {d} features")));
+            return Err(singular(&format!("of rank {rank} in {d} features")));
         }
         let unit = exponent(self.roots.first().copied().unwrap_or(0.0).max(self.rest));
         let lines = self.vectors.ncols();
@@ -210,7 +210,7 @@ impl<'a> Axes<'a> {
         // Each column of R is right to d eps of its length: a diagonal entry below that may as well be 0.
         let rounding = d as f64 * f64::EPSILON;
         if r.column_iter().enumerate().any(|(j, column)| column[j] <= rounding * column.norm()) {
-            return Err(singular(format!("whose rank is below {d}, the number of features, but for rounding")));
+            return Err(singular(&format!("whose rank is below {d}, the number of features, but for rounding")));
         }
         let inverse = inverse_of_upper(&r);
         let flipped = |a: &DMatrix<f64>| DMatrix::from_fn(d, d, |i, j| a[(d - 1 - i, d - 1 - j)]);
@@ -244,7 +244,7 @@ fn reciprocal(x: f64) -> f64 {
 }
 
 /// The refusal of the Cholesky factor of data that have no full rank, as `how` says.
-fn singular(how: String) -> Error {
+fn singular(how: &str) -> Error {
     let wanted = "'pca' or 'zca', or eps larger: the factor needs full rank";
     Error::value("method", format!("'cholesky' for data {how}"), wanted)
 }
