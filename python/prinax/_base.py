@@ -114,8 +114,8 @@ class Estimator:
         """Swaps the fitted attributes in at once; what an earlier fit left and this one lacks goes away."""
         attributes = self.__dict__
         for name in self._sometimes:
-            if name not in state:
-                attributes.pop(name, None)
+            if name in attributes and name not in state:
+                del attributes[name]
         attributes.update(state)
         return self
 
