@@ -6,6 +6,7 @@ scikit-learn, pandas and polars are used only when the caller has loaded them, o
 from __future__ import annotations
 
 from sys import modules
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 # Under this name a pickle carries the version that wrote it.
 VERSION_KEY = "_prinax_version"
-
-# A function as `def` makes it.
-Function = type(lambda: None)
 
 # The flag in a code object that says that the function takes *args (CO_VARARGS in Python's inspect).
 TAKES_ARGS = 0x04
@@ -48,7 +46,7 @@ class Estimator:
     def _defaults(cls) -> dict[str, Any]:
         """The constructor's parameters and their defaults, sorted by name; `...` where there is none."""
         init: Any = cls.__init__
-        if type(init) is not Function or init.__dict__ or init.__code__.co_flags & TAKES_ARGS:
+        if type(init) is not FunctionType or init.__dict__ or init.__code__.co_flags & TAKES_ARGS:
             return _inspected(init, cls.__name__)
         code = init.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
