@@ -11,6 +11,8 @@ import numpy as np
 from . import _frames
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[Any]
@@ -56,10 +58,10 @@ def as_array(X: Any, by: str, what: str) -> Array:
     return _read(X, by, what)
 
 
-def plain(X: Any, what: str) -> Array:
+def plain(X: Any, what: str, make: Callable[[Any], Array] = np.asarray) -> Array:
     """`X` as NumPy makes an array of it, of whatever dtype and dimension."""
     try:
-        return np.asarray(X)
+        return make(X)
     except MemoryError:
         raise
     except Exception as error:
@@ -242,14 +244,8 @@ def _read(X: Any, by: str, what: str) -> Array:
         raise TypeError(
             f"{what} lies on a device, but {by} needs host memory: pass {what}.cpu() or {what}.get()."
         )
-    if not hasattr(kind, "__dlpack__") or hasattr(kind, "__array__"):
-        return plain(X, what)
-    try:
-        return np.from_dlpack(X)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise _unreadable(X, what, error) from error
+    without = hasattr(kind, "__array__") or not hasattr(kind, "__dlpack__")
+    return plain(X, what, np.asarray if without else np.from_dlpack)
 
 
 def _unreadable(X: Any, what: str, error: Exception) -> Exception:
