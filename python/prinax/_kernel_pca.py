@@ -373,10 +373,11 @@ default="linear"
         by, k = f"{type(self).__name__}.inverse_transform", self._n_features_out
         Z = _validation.matrix(X, by, cols=min(k, 1))
         _validation.same_width(Z, k, by)
-        fitted = _validation.matrix(self.X_transformed_fit_, by, "X_transformed_fit_", cols=0)
+        if k == 0:
+            return np.tile(self._preimage_mean, (len(Z), 1)).astype(Z.dtype, copy=False)
+        fitted = _validation.matrix(self.X_transformed_fit_, by, "X_transformed_fit_")
         dual = _validation.matrix(self.dual_coef_, by, "dual_coef_").astype(np.float64, copy=False)
-        x, training, spec = self._values(Z, fitted) if k else (Z, fitted.astype(Z.dtype), _kernels.CONSTANT)
-        back = _core.pre_image(x, training, spec, dual, self._preimage_mean)
+        back = _core.pre_image(*self._values(Z, fitted), dual, self._preimage_mean)
         return back.astype(Z.dtype, copy=False)
 
     def _new_rows(self, A: Array) -> tuple[Array, Array | None, Any]:

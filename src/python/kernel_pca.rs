@@ -250,9 +250,7 @@ pub(super) fn pre_image<'py>(
     let flops = cost(m, n, if training.is_some() { k } else { 0 } + d);
     with_both!((&z, &training), (z, training) => {
         let work = |out: &mut [_]| {
-            // Scores without components are one point, whatever the kernel: there is nothing to read its parameters off.
-            let none = z.cols() == 0;
-            let kernel = if none { kernel.map(|_| Kernel::Linear { centered: false }) } else { settled(kernel, z)? };
+            let kernel = settled(kernel, z)?;
             let rows = new_rows(z, training, kernel.as_ref());
             compute(py, flops, |team| pre_images(rows, (dual, mean), out, team))
         };
