@@ -233,7 +233,7 @@ ARRAY_CALLS = {
     "KernelSPCA.transform": lambda v: KernelSPCA().fit(GOOD, CLASSES).transform(v),
     **{
         f"KernelSPCA with another {name}": lambda v, name=name: spoiled_supervised_model(name, v)
-        for name in ("dual_coef_", "X_fit_", "_means", "_rate", "n_samples_")
+        for name in ("dual_coef_", "X_fit_", "_means", "_settled", "n_samples_")
     },
     "frozen(x)": lambda v: frozen()(v),
     "frozen(x, out=)": lambda v: frozen()(GOOD, out=v),

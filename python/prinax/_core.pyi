@@ -50,6 +50,7 @@ __all__ = [
     "kernel_project",
     "kernel_spca_scores",
     "kernel_squared_residuals",
+    "kernel_transform_fast",
     "learn_preimage",
     "model_covariance",
     "model_precision",
@@ -324,6 +325,11 @@ def fit_kernel_pca(
     tuple[_F64, _Array] | None,
     str,
 ]: ...
+
+# `kernel_project` by what stands in `fitted`, a model's attributes; or None unless x is exactly an ndarray of
+# the dtype of `X_fit_`, C-ordered, aligned, m >= 1, of as many columns, the kernel is computed by its formula,
+# and the other arrays are as a fit made them; None also as `transform_fast`. Same bits as `kernel_project`.
+def kernel_transform_fast(x: object, fitted: dict[str, object]) -> _Array | None: ...
 
 # (m, k) (k_t - means) V / sqrt(eigenvalues), 0 for an eigenvalue of 0.
 def kernel_project(

@@ -146,7 +146,8 @@ default="linear"
     dual_coef_: Array
     feature_names_in_: Array
     _kernel: Kernel
-    _rate: tuple[float, int] | None
+    # The kernel as the core takes it; None for "precomputed" and a callable.
+    _settled: Any
     _means: Array | None
     _grand_mean: float
     _axes: tuple[Array, Array] | None
@@ -266,13 +267,14 @@ default="linear"
         )
         state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
         scores: Array = state.pop("_scores")
-        state.update(_kernel=kernel, n_features_in_=A.shape[1])
+        compared = kernel.settled(state.pop("_rate"))
+        state.update(_kernel=kernel, _settled=compared, n_features_in_=A.shape[1])
         if names is not None:
             state["feature_names_in_"] = names
         if kernel.name != "precomputed":
             state["X_fit_"] = np.array(A, order="C") if p["copy_X"] else A
         if p["fit_inverse_transform"]:
-            Z, compared = scores, kernel.settled(state["_rate"])
+            Z = scores
             if scores.shape[1] == 0:
                 compared = _kernels.CONSTANT  # one point, whatever the kernel
             elif kernel.function is not None:
@@ -304,6 +306,10 @@ default="linear"
         NotFittedError
             `fit` has not been called.
         """
+        # The plain case in one crossing, checks included; anything else comes back as None to be looked at.
+        plain = _core.kernel_transform_fast(X, self.__dict__)
+        if plain is not None:
+            return plain
         A = self._read(X)
         if self._axes is not None:
             return self._wrap(_core.project(A, (*self._axes, None), None), X)
@@ -391,7 +397,7 @@ default="linear"
         x, training = _kernels.same_dtype(A, fitted)
         if self._kernel.function is not None:
             return _kernels.matrix_of_callable(self._kernel, x, training), None, None
-        return x, training, self._kernel.settled(self._rate)
+        return x, training, self._settled
 
     def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:
         vectors, values = self.eigenvectors_, self.eigenvalues_

@@ -97,7 +97,8 @@ class KernelSPCA(Transformer):
     X_fit_: Array
     _kernel: Kernel
     _centered: bool
-    _rate: tuple[float, int] | None
+    # The kernel as the core takes it; None for "precomputed" and a callable.
+    _settled: Any
     _means: Array
     n_samples_: int
     feature_names_in_: Array
@@ -205,7 +206,7 @@ class KernelSPCA(Transformer):
             "gamma_": None if rate is None else _rate_as_number(rate),
             "_kernel": kernel,
             "_centered": p["center"],
-            "_rate": rate,
+            "_settled": kernel.settled(rate),
             "_means": means,
             "n_samples_": n,
             "n_features_in_": d,
@@ -230,8 +231,7 @@ class KernelSPCA(Transformer):
         if kernel.function is not None:
             K = _kernels.matrix_of_callable(kernel, A, fitted)
             return _core.project(K, (means, dual, None), None)
-        spec = kernel.settled(self._rate)
-        return _core.kernel_spca_scores(A, fitted, spec, self._centered, means, dual)
+        return _core.kernel_spca_scores(A, fitted, self._settled, self._centered, means, dual)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -118,6 +118,19 @@ pub(super) fn plain_matrix<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyA
     MatrixView::new(data, rows, cols).ok()
 }
 
+/// The transpose of exactly a two-dimensional ndarray of type T, Fortran-ordered, aligned: its columns as rows.
+pub(super) fn plain_columns<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyAny>) -> Option<MatrixView<'a, T>> {
+    let x = x.cast_exact::<PyArray2<T>>().ok()?;
+    let (rows, cols) = (x.shape()[0], x.shape()[1]);
+    if !x.is_fortran_contiguous() || !x.is_aligned() {
+        return None;
+    }
+    // SAFETY: contiguous and aligned, seen just above; the array outlives the view.
+    #[allow(unsafe_code)]
+    let data = unsafe { x.as_slice() }.ok()?;
+    MatrixView::new(data, cols, rows).ok()
+}
+
 /// Exactly a one-dimensional, contiguous, aligned float64 ndarray.
 pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
     let x = x.cast_exact::<PyArray1<f64>>().ok()?;

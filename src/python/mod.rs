@@ -15,6 +15,7 @@ mod kernel_pca;
 mod linalg;
 mod pca;
 mod plain;
+mod plain_kernel;
 mod projection;
 mod spca;
 mod whitening;
@@ -45,6 +46,8 @@ mod _core {
     use super::pca::{components_for, fit_pca, pca_from_covariance, pca_from_moments};
     #[pymodule_export]
     use super::plain::{project_fast, transform_fast};
+    #[pymodule_export]
+    use super::plain_kernel::kernel_transform_fast;
     #[pymodule_export]
     use super::projection::{back_project, project, reconstruct, reconstruction_error, residuals, squared_residuals};
     #[pymodule_export]

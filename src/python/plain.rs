@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{intern, prelude::*};
 
-/// [`project_fast`] for `transform`: None also where names or another container than an array are at stake.
+/// [`project_fast`] for `transform`: None also where [`is_array_to_array`] says no.
 #[pyfunction]
 #[pyo3(signature = (x, fitted, names))]
 pub(super) fn transform_fast<'py>(
@@ -16,13 +16,15 @@ pub(super) fn transform_fast<'py>(
     fitted: &Bound<'py, PyDict>,
     names: &Bound<'py, PyTuple>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = x.py();
+    if is_array_to_array(fitted)? { project_fast(x, fitted, names) } else { Ok(None) }
+}
+
+/// Whether neither names of columns nor another container than an array are at stake.
+pub(super) fn is_array_to_array(fitted: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let py = fitted.py();
     let named = fitted.contains(intern!(py, "feature_names_in_"))?;
     let chosen = fitted.contains(intern!(py, "_sklearn_output_config"))?;
-    if named || chosen || !global_output_is_array(py)? {
-        return Ok(None);
-    }
-    project_fast(x, fitted, names)
+    Ok(!named && !chosen && global_output_is_array(py)?)
 }
 
 /// Whether scikit-learn, where the caller has loaded it, leaves results as arrays. Asked on each call, for it is a
