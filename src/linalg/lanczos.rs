@@ -7,9 +7,6 @@ use crate::error::{Error, Result};
 use crate::threads::Team;
 use nalgebra::DMatrix;
 
-/// Vectors of a block for few pairs. Small blocks need the fewest products: O(k / sqrt(eps)) for any block up to k
-/// (Chen, Epperly, Meyer, Musco, Rao 2025); four share one read of the matrix at little more than the cost of one.
-const BLOCK: usize = 4;
 /// Vectors of a block from this many pairs on, where the larger block no longer costs products.
 const WIDE_BLOCK: (usize, usize) = (32, 8);
 /// Vectors of the basis before a restart: at least this many, and three for each pair.
@@ -63,7 +60,7 @@ pub fn lanczos(operator: &dyn Operator, k: usize, options: &LanczosOptions, team
     if k == 0 {
         return Ok(Some(Eigen { values: Vec::new(), vectors: DMatrix::zeros(dim, 0) }));
     }
-    let width = if k < WIDE_BLOCK.0 { BLOCK } else { WIDE_BLOCK.1 };
+    let width = if k < WIDE_BLOCK.0 { operator.block() } else { WIDE_BLOCK.1 };
     let capacity = (3 * k + 4 * width).max(LEAST_CAPACITY).min(dim);
     let tol = options.tol.max(operator.resolution());
     let mut search = Search {
@@ -214,9 +211,10 @@ mod tests {
         let a = DMatrix::from_fn(300, 300, |i, j| if i == j { 0.9f64.powf(i as f64) } else { 0.0 });
         let (operator, team) = (Dense::try_from(&a).unwrap(), Team::solo());
         let (k, tol) = (10, 1e-10);
-        let mut space = Krylov::new(&operator, BLOCK, LEAST_CAPACITY, 0).unwrap();
+        let block = operator.block();
+        let mut space = Krylov::new(&operator, block, LEAST_CAPACITY, 0).unwrap();
         let mut sufficed = false;
-        for products in (BLOCK..LEAST_CAPACITY).step_by(BLOCK) {
+        for products in (block..LEAST_CAPACITY).step_by(block) {
             space.expand(&team).unwrap();
             if products >= k {
                 let ritz = space.ritz(k, &team).unwrap();

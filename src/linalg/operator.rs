@@ -2,7 +2,7 @@
 
 use super::product::inner_products;
 use super::stream::Stream;
-use super::upper::multiply;
+use super::upper::{self, multiply};
 use crate::bands::Layout;
 use crate::error::{Error, Result};
 use crate::matrix::zeros;
@@ -18,10 +18,10 @@ const RESOLUTION_SINGLE: f64 = 8.0 * f32::EPSILON as f64;
 const PIECE_ELEMENTS: usize = 1 << 16;
 /// At most this many pieces; the number depends on the size alone.
 const MOST_PIECES: usize = 16;
-/// A dense matrix of this many elements, 16 MiB, is read from main memory at every product: reading one half of it pays.
-const BEYOND_CACHES: usize = 1 << 21;
-/// Rows of a band of such a matrix.
+/// Rows of a band of a dense matrix of which one half is read.
 const BAND: usize = 192;
+/// Bands up to which the squares on the diagonal, read whole, are most of it.
+const FEW_BANDS: usize = 2;
 
 /// A symmetric matrix A, known by its products.
 pub trait Operator: Sync {
@@ -37,6 +37,13 @@ pub trait Operator: Sync {
     /// Operations of the product with one vector.
     fn operations(&self) -> f64 {
         2.0 * (self.dim() as f64).powi(2)
+    }
+
+    /// Vectors of a block of products for few pairs. Small blocks need the fewest products: O(k / sqrt(eps)) for any block
+    /// up to k (Chen, Epperly, Meyer, Musco, Rao 2025); four share one read of the main memory at little more than the cost
+    /// of one.
+    fn block(&self) -> usize {
+        4
     }
 
     /// Smallest residual, relative to the largest eigenvalue, that the rounding of the products lets through.
@@ -93,7 +100,7 @@ impl Operator for Dense<'_> {
         if width == 0 {
             return Ok(());
         }
-        if dim * dim >= BEYOND_CACHES {
+        if dim > FEW_BANDS * BAND {
             let layout = Layout::new(dim, BAND);
             return multiply(layout.of_whole(self.entries), layout, q, z, team);
         }
@@ -113,6 +120,10 @@ impl Operator for Dense<'_> {
             start += part.len() / width;
         }
         Ok(())
+    }
+
+    fn block(&self) -> usize {
+        upper::block(Layout::new(self.dim, BAND))
     }
 }
 
@@ -189,6 +200,10 @@ impl<T: Lane> Operator for GramOf<'_, T> {
 pub struct CenteredKernel<'a>(pub &'a dyn Operator);
 
 impl Operator for CenteredKernel<'_> {
+    fn block(&self) -> usize {
+        self.0.block()
+    }
+
     fn dim(&self) -> usize {
         self.0.dim()
     }

@@ -68,11 +68,11 @@ fn products<T: Lane, S: Simd, const B: usize, const SCALED: bool>(simd: S, all: 
         let lines = Lines::new(panel, count, stride, source.cols());
         let mut c = B;
         while c + WIDE <= width {
-            dot_block::<T, S, WIDE>(simd, lines, by, c, span.clone(), out);
+            dot_block::<T, S, DEEP, WIDE>(simd, lines, by, c, span.clone(), out);
             c += WIDE;
         }
         while c < width {
-            dot_block::<T, S, 1>(simd, lines, by, c, span.clone(), out);
+            dot_block::<T, S, DEEP, 1>(simd, lines, by, c, span.clone(), out);
             c += 1;
         }
     }

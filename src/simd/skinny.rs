@@ -1,7 +1,7 @@
 //! Products of a matrix with few vectors, the vectors along its long side: dot products and updates of a panel of lines.
 //!
-//! Both are tiles of 12 accumulators, which leave registers for the operands on 16: three lines by four vectors for the
-//! dot products, three pieces of a line by four vectors for the updates. With `L` a panel of lines in the second cache,
+//! Both are tiles of 12 accumulators, which leave registers for the operands on 16: three lines by four vectors (six by two
+//! for a block of two) for the dot products, as many pieces of a line by four vectors for the updates. With `L` a panel of lines in the second cache,
 //! [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main memory once.
 
 use super::Lane;
@@ -14,6 +14,8 @@ use std::ops::Range;
 pub(super) const DEEP: usize = 3;
 /// Vectors of the block in a tile.
 pub(super) const WIDE: usize = 4;
+/// The two for what is left of a block.
+const NARROW: (usize, usize) = (6, 2);
 /// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
 /// Bytes of a line taken at a time by the dot products: four of them and the lines' own fit the first cache.
@@ -104,20 +106,23 @@ impl<T: Lane> WithSimd for Dots<'_, T> {
             let span = start..lines.len.min(start + chunk);
             let mut c = 0;
             while c + WIDE <= by.count {
-                dot_block::<T, S, WIDE>(simd, lines, by, c, span.clone(), out);
+                dot_block::<T, S, DEEP, WIDE>(simd, lines, by, c, span.clone(), out);
                 c += WIDE;
             }
-            while c < by.count {
-                dot_block::<T, S, 1>(simd, lines, by, c, span.clone(), out);
-                c += 1;
+            if c + NARROW.1 <= by.count {
+                dot_block::<T, S, { NARROW.0 }, { NARROW.1 }>(simd, lines, by, c, span.clone(), out);
+                c += NARROW.1;
+            }
+            if c < by.count {
+                dot_block::<T, S, DEEP, 1>(simd, lines, by, c, span, out);
             }
         }
     }
 }
 
-/// The elements in `span` of all lines against vectors c .. c + B.
+/// The elements in `span` of all lines, `R` at a time, against vectors c .. c + B.
 #[inline(always)]
-pub(super) fn dot_block<T: Lane, S: Simd, const B: usize>(
+pub(super) fn dot_block<T: Lane, S: Simd, const R: usize, const B: usize>(
     simd: S,
     lines: Lines<T>,
     by: Lines<T>,
@@ -127,10 +132,10 @@ pub(super) fn dot_block<T: Lane, S: Simd, const B: usize>(
 ) {
     let block: [&[T]; B] = from_fn(|b| &by.get(c + b)[span.clone()]);
     let mut r = 0;
-    while r + DEEP <= lines.count {
+    while r + R <= lines.count {
         let rows = from_fn(|i| &lines.get(r + i)[span.clone()]);
-        dot_tile::<T, S, DEEP, B>(simd, rows, block, &mut out[r * by.count + c..], by.count);
-        r += DEEP;
+        dot_tile::<T, S, R, B>(simd, rows, block, &mut out[r * by.count + c..], by.count);
+        r += R;
     }
     while r < lines.count {
         let row = [&lines.get(r)[span.clone()]];
@@ -184,12 +189,15 @@ impl<T: Lane> WithSimd for Updates<'_, T> {
             let group = start..lines.count.min(start + UPDATE_LINES);
             let mut c = 0;
             while c + WIDE <= count {
-                update_block::<T, S, WIDE>(simd, lines, group.clone(), weights, c, into, stride);
+                update_block::<T, S, DEEP, WIDE>(simd, lines, group.clone(), weights, c, into, stride);
                 c += WIDE;
             }
-            while c < count {
-                update_block::<T, S, 1>(simd, lines, group.clone(), weights, c, into, stride);
-                c += 1;
+            if c + NARROW.1 <= count {
+                update_block::<T, S, { NARROW.0 }, { NARROW.1 }>(simd, lines, group.clone(), weights, c, into, stride);
+                c += NARROW.1;
+            }
+            if c < count {
+                update_block::<T, S, DEEP, 1>(simd, lines, group, weights, c, into, stride);
             }
         }
     }
@@ -198,9 +206,9 @@ impl<T: Lane> WithSimd for Updates<'_, T> {
 /// The full vectors of a slice, and what is left.
 type Parts<'a, T, S> = (&'a mut [<T as Lane>::V<S>], &'a mut [T]);
 
-/// The lines in `group` times vectors c .. c + B.
+/// The lines in `group`, `W` pieces at a time, times vectors c .. c + B.
 #[inline(always)]
-fn update_block<T: Lane, S: Simd, const B: usize>(
+fn update_block<T: Lane, S: Simd, const W: usize, const B: usize>(
     simd: S,
     lines: Lines<T>,
     group: Range<usize>,
@@ -215,9 +223,9 @@ fn update_block<T: Lane, S: Simd, const B: usize>(
     let mut parts = into.map(|v| T::vectors_mut::<S>(v));
     let mut at = 0;
     let full = lines.len / T::lanes::<S>();
-    while at + DEEP <= full {
-        update_tile::<T, S, DEEP, B>(simd, lines, group.clone(), weights, count, c, at, &mut parts);
-        at += DEEP;
+    while at + W <= full {
+        update_tile::<T, S, W, B>(simd, lines, group.clone(), weights, count, c, at, &mut parts);
+        at += W;
     }
     while at < full {
         update_tile::<T, S, 1, B>(simd, lines, group.clone(), weights, count, c, at, &mut parts);
