@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,22 @@ if TYPE_CHECKING:
 
 # Kinds of dtype whose values NumPy sorts: within one of them equal values are found without hashing.
 SORTED_KINDS = "biufcUSTMm"
+
+# NumPy's units of time, in the smallest of them, and those that have no fixed length, in months.
+ATTOSECONDS = {
+    "W": 604_800 * 10**18,
+    "D": 86_400 * 10**18,
+    "h": 3_600 * 10**18,
+    "m": 60 * 10**18,
+    "s": 10**18,
+    "ms": 10**15,
+    "us": 10**12,
+    "ns": 10**9,
+    "ps": 10**6,
+    "fs": 10**3,
+    "as": 1,
+}
+MONTHS = {"Y": 12, "M": 1}
 
 # What is in the name of a categorical type: of pandas and polars, of pyarrow.
 CATEGORICAL = ("categor", "dictionary")
@@ -90,8 +107,41 @@ def _column_codes(parts: list[Array]) -> list[Array]:
         _, found = np.unique(np.concatenate(parts), return_inverse=True)
     else:
         known: dict[Any, int] = {}
-        found = np.array([known.setdefault(value, len(known)) for part in parts for value in part.tolist()])
+        if any(map(_holds_times, parts)):
+            values = _times(parts)
+        else:
+            values = [value for part in parts for value in part.tolist()]
+        found = np.array([known.setdefault(value, len(known)) for value in values])
     return np.split(found.astype(np.float64), cuts)
+
+
+def _holds_times(part: Array) -> bool:
+    kinds = (np.datetime64, np.timedelta64)
+    return part.dtype.kind in "Mm" or (part.dtype.kind == "O" and any(isinstance(v, kinds) for v in part))
+
+
+def _times(parts: list[Array]) -> list[Any]:
+    """All values, times as what is the same for equal ones of any unit, and for nothing else."""
+    # As Python objects, times in an array have lost their unit.
+    return [_time(v) for part in parts for v in (part if part.dtype.kind in "Mm" else part.tolist())]
+
+
+def _time(value: Any) -> Any:
+    """A time as its type and number of attoseconds (of months, which have no length); all else as it is."""
+    if isinstance(value, (datetime.date, datetime.timedelta)) and getattr(value, "tzinfo", None) is None:
+        if hasattr(value, "to_numpy"):  # pandas' own, to the nanosecond
+            value = value.to_numpy()
+        else:
+            value = (np.timedelta64 if isinstance(value, datetime.timedelta) else np.datetime64)(value)
+    if not isinstance(value, (np.datetime64, np.timedelta64)):
+        return value
+    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in MONTHS:
+        value = value.astype("M8[D]")
+    unit, count = np.datetime_data(value.dtype)
+    count *= int(value.astype(np.int64))
+    if unit in ATTOSECONDS:
+        return type(value), count * ATTOSECONDS[unit]
+    return type(value), "months" if unit in MONTHS else unit, count * MONTHS.get(unit, 1)
 
 
 def _refuse_missing(A: Array, what: str) -> None:
@@ -99,6 +149,9 @@ def _refuse_missing(A: Array, what: str) -> None:
         missing = bool(np.isnan(A).any())
     elif A.dtype.kind in "Mm":
         missing = bool(np.isnat(A).any())
+    elif A.dtype.kind == "T":
+        # Strings of any width: what stands for a missing one is a string where the caller made it one.
+        missing = hasattr(A.dtype, "na_object") and not all(isinstance(value, str) for value in A.flat)
     else:
         missing = A.dtype.kind == "O" and any(map(_is_missing, A.flat))
     if missing:
@@ -114,6 +167,8 @@ def _is_missing(value: Any) -> bool:
         return True
     if name == "Decimal":
         return bool(value.is_nan())  # comparing a signalling NaN raises an error of its own
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
 
 
