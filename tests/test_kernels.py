@@ -222,6 +222,31 @@ def test_a_callable_is_called_for_each_pair(dtype, rng):
     assert kernel_matrix(X, kernel=histogram).dtype == dtype
 
 
+CALLED = {
+    "kernel_matrix": lambda X, k: kernel_matrix(X, kernel=k),
+    "kernel_matrix of two": lambda X, k: kernel_matrix(X[:2], X, kernel=k),
+    "KernelPCA": lambda X, k: prinax.KernelPCA(1, kernel=k).fit(X),
+    "hsic": lambda X, k: prinax.hsic(X, X, kernel_x=k),
+    "SPCA": lambda X, k: prinax.SPCA(target_kernel=k).fit(X, X),
+}
+
+
+@pytest.mark.parametrize("call", CALLED.values(), ids=CALLED)
+def test_a_callable_cannot_change_the_rows(call, rng):
+    X = rng.standard_normal((6, 4))
+    before = X.copy()
+
+    def centred_in_place(x, y):
+        x -= x.mean()
+        return x @ y
+
+    with pytest.raises(ValueError, match="read-only"):
+        call(X, centred_in_place)
+    assert_array_equal(X, before)
+    assert X.flags.writeable
+    call(X, lambda x, y: (x - x.mean()) @ (y - y.mean()))
+
+
 # --- centring -----------------------------------------------------------------------------------------------
 
 
@@ -338,6 +363,10 @@ RETURNED = {
     "infinity": (-np.inf, ValueError, "must return a finite number .* it returned -inf"),
     "a large integer": (10**400, ValueError, "must return a finite number .* an integer of 1329 bits"),
     "a string": ("k", TypeError, "must return a number for two rows, but it returned a str: 'k'"),
+    "a number as text": ("3", TypeError, "must return a number for two rows, but it returned a str: '3'"),
+    "a number as bytes": (b"3", TypeError, "must return a number for two rows, .* a bytes: b'3'"),
+    "NumPy's text": (np.array("3"), TypeError, "must return a number for two rows, .* a ndarray"),
+    "a complex number": (np.complex128(3), TypeError, "must return a number for two rows"),
 }
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta")
 GAMMA_WORDS = ("scale", "median")
 
+# Kinds of NumPy's values that are real numbers; float() reads the text of others, or drops what is imaginary.
+REAL_KINDS = "biuf"
+
 # (gamma x'y + coef0)**0 = 1, also where the base is 0, as the core takes it, (0 x'y + 1)**1: its degrees are
 # above 0.
 CONSTANT = ("poly", 0.0, 1.0, 1.0)
@@ -101,6 +104,7 @@ def matrix_of_callable(kernel: Kernel, X: Array, Y: Array | None = None, what: s
     for A, name in ((X, what), (X if Y is None else Y, "Y")):
         if not np.isfinite(A).all():
             raise ValueError(f"Input {name} contains NaN or infinity; every value must be finite")
+    X, Y = _read_only(X), None if Y is None else _read_only(Y)
     value = _valued(kernel, X.dtype)
     K = np.empty((len(X), len(X) if Y is None else len(Y)), X.dtype)
     for i, x in enumerate(X):
@@ -115,7 +119,14 @@ def matrix_of_callable(kernel: Kernel, X: Array, Y: Array | None = None, what: s
 def diagonal_of_callable(kernel: Kernel, X: Array) -> Array:
     """Values of a callable kernel of every row of X with itself."""
     value = _valued(kernel, X.dtype)
-    return np.array([value(x, x) for x in X])
+    return np.array([value(x, x) for x in _read_only(X)])
+
+
+def _read_only(X: Array) -> Array:
+    """X for a callable, whose rows it cannot change: they may be the caller's own."""
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
@@ -126,7 +137,7 @@ def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
         assert kernel.function is not None
         returned = kernel.function(x, y)
         try:
-            number = _rules.as_float(returned)
+            number = _number(returned)
         except (TypeError, ValueError):
             raise TypeError(
                 f"{kernel.argument} must return a number for two rows, but it returned a "
@@ -140,6 +151,13 @@ def _valued(kernel: Kernel, dtype: Any) -> Callable[[Array, Array], float]:
         return number
 
     return value
+
+
+def _number(returned: Any) -> float:
+    kind = getattr(getattr(returned, "dtype", None), "kind", "f")
+    if kind not in REAL_KINDS or isinstance(returned, (str, bytes, bytearray, memoryview)):
+        raise TypeError
+    return _rules.as_float(returned)
 
 
 def _gamma(name: str, value: Any) -> float | str | None:
@@ -203,8 +221,8 @@ def kernel_matrix(
     Y : array-like of shape (m, d) or None, default=None
         None means X itself.
     kernel : str or callable, default="rbf"
-        A callable gets two rows and returns a number; it is called for each pair, and taken as symmetric
-        where Y is None.
+        A callable gets two rows, which it cannot change, and returns a number; it is called for each pair,
+        and taken as symmetric where Y is None.
     gamma : float, "scale", "median" or None, default=None
         None is 1/d; "scale" is 1/(sum of the variances of the columns of X, divisor n); "median" is
         1/(2 m**2) for "rbf" and 1/m for "laplacian", with m the median Euclidean (for "laplacian": absolute)
