@@ -59,7 +59,8 @@ class KernelSPCA(Transformer):
     hsic_ : float
         ``sum(eigenvalues_) / (n - 1)**2``, the HSIC attained.
     rank_ : int
-        Directions with an eigenvalue above ``n * eps`` of the largest.
+        Directions with an eigenvalue above ``n * eps`` of the largest. With ``target_kernel="identity"`` and
+        `n_components` given only those that were computed are counted: at most `n_components`.
     gamma_ : float or None
         The number that `gamma` became; None for kernels that have none.
     X_fit_ : ndarray of shape (n_samples, n_features)
