@@ -1,4 +1,4 @@
-//! Powers of two: scaling by them costs no digits, so data of any unit are computed near 1.
+//! Powers of two: scaling by them costs no digits, so data of any unit are computed near 1. And sums that lose none.
 
 /// Bits of the fraction of an `f64`, its leading one included.
 const DIGITS: i32 = 53;
@@ -56,6 +56,14 @@ pub fn scale_all(values: &mut [f64], e: i32) {
             *x = stepwise(*x, e);
         }
     }
+}
+
+/// a + b as the nearest number and what it leaves (Knuth 1969).
+#[must_use]
+pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
 }
 
 /// 2^e for e in the normal range, straight from its bits.

@@ -62,6 +62,16 @@ def test_gamma_by_name(n, rng):
         )
 
 
+@pytest.mark.parametrize("offset", [2.0**53, -(2.0**53), 2.0**60, 2.0**500])
+def test_the_variance_is_about_the_mean_that_lies_between_two_numbers(offset):
+    step = np.spacing(abs(offset))
+    X = offset + step * np.array([[0.0, 0], [1, 0], [3, 0], [3, 1]])  # variances 27/16 and 3/16
+    right = np.exp(-np.array([0, 1, 9, 10]) * 16 / 30)
+    assert_allclose(kernel_matrix(X, gamma="scale")[0], right, rtol=1e-12)
+    model = prinax.KernelPCA(1, kernel="rbf", gamma="scale").fit(X)
+    assert_allclose(model.gamma_ * step**2, 16 / 30, rtol=1e-12)
+
+
 def test_the_median_of_duplicates_is_that_of_the_others():
     X = np.repeat([[0.0], [1.0], [4.0]], [8, 1, 1], axis=0)
     assert np.median(distances(X, 2)) == 0

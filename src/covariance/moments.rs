@@ -2,7 +2,7 @@
 
 mod merge;
 
-pub(crate) use merge::two_sum;
+pub(crate) use crate::power::two_sum;
 
 use super::chunk::{Scratch, Source};
 use super::product::{groups, split, team_within};

@@ -13,6 +13,8 @@ pub struct Extent {
     low: Vec<f64>,
     high: Vec<f64>,
     mean: Vec<f64>,
+    /// What rounding took from each mean: far from zero, as much as the column varies.
+    rest: Vec<f64>,
 }
 
 impl Extent {
@@ -38,7 +40,7 @@ impl Extent {
         });
         // Infinities are seen here; a NaN fails every comparison, and is seen by the sums of the mean.
         let infinite = low.iter().chain(&high).any(|x| x.is_infinite());
-        let mut extent = Self { mean: vec![0.0; d], low, high };
+        let mut extent = Self { mean: vec![0.0; d], rest: vec![0.0; d], low, high };
         if !infinite {
             extent.find_mean(x);
         }
@@ -59,8 +61,8 @@ impl Extent {
                 *sum += (x.into() - m) * down;
             }
         });
-        for (sum, m) in sum.iter_mut().zip(&middle) {
-            *sum = m + power::scale(*sum / n, unit);
+        for ((sum, rest), m) in sum.iter_mut().zip(&mut self.rest).zip(&middle) {
+            (*sum, *rest) = power::two_sum(*m, power::scale(*sum / n, unit));
         }
     }
 
@@ -69,13 +71,19 @@ impl Extent {
     pub fn with(&self, other: &Self) -> Self {
         let low = self.low.iter().zip(&other.low).map(|(a, b)| a.min(*b)).collect();
         let high = self.high.iter().zip(&other.high).map(|(a, b)| a.max(*b)).collect();
-        Self { low, high, mean: self.mean.clone() }
+        Self { low, high, mean: self.mean.clone(), rest: self.rest.clone() }
     }
 
-    /// Mean of each column.
+    /// Mean of each column, rounded.
     #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
+    }
+
+    /// What each column less its rounded mean has as its own mean.
+    #[must_use]
+    pub fn rest(&self) -> &[f64] {
+        &self.rest
     }
 
     /// The smallest e with 2^e above the width of every column (0 where all are constant).
@@ -104,7 +112,8 @@ impl Extent {
         self.low.iter().zip(&self.high).map(|(l, h)| if l < h { factor } else { 0.0 }).collect()
     }
 
-    /// Largest and mean squared distance of the rows of `x` from the mean, in units of 2^(2 exponent).
+    /// Largest squared distance of the rows of `x` from the rounded mean, and the sum of the column variances (divisor n),
+    /// in units of 2^(2 exponent).
     #[must_use]
     pub fn squared_distances<T: Element>(&self, x: MatrixView<T>, exponent: i32) -> (f64, f64) {
         let factors = self.factors(exponent);
@@ -118,7 +127,9 @@ impl Extent {
             largest = largest.max(sum);
             total += sum;
         });
-        (largest, total / x.rows() as f64)
+        // The mean square about m is the variance and (mean - m)^2, which far from zero is no less.
+        let beside: f64 = self.rest.iter().zip(&factors).map(|(rest, f)| (rest * f) * (rest * f)).sum();
+        (largest, total / x.rows() as f64 - beside)
     }
 }
 
@@ -144,6 +155,11 @@ mod tests {
         assert_eq!(extent.mean(), [3.0, 4.0]);
         assert_eq!((extent.spread_exponent(), extent.size_exponent()), (3, 3));
         assert_eq!(extent.squared_distances(x, 0), (8.0, 8.0));
+        let far = [2f64.powi(53), 2f64.powi(53) + 2.0]; // the mean lies between two numbers
+        let x = MatrixView::new(&far, 2, 1).unwrap();
+        let extent = Extent::of(x, "X").unwrap();
+        assert_eq!(extent.mean()[0] - far[0] + extent.rest()[0], 1.0);
+        assert_eq!(extent.squared_distances(x, 0).1, 1.0);
         let bad = [1.0, f64::NAN];
         let error = Extent::of(MatrixView::new(&bad, 2, 1).unwrap(), "Y").unwrap_err();
         assert_eq!(error, Error::NotFinite { what: "Y", nan: true });

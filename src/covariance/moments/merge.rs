@@ -2,7 +2,7 @@
 
 use super::Moments;
 use crate::covariance::scaled::row_start;
-use crate::power::{exponent, power, scale};
+use crate::power::{exponent, power, scale, two_sum};
 
 /// One column of a merge: factors that bring both scatters to the common unit, and mu_b - mu_a in it.
 #[derive(Clone, Copy)]
@@ -93,11 +93,4 @@ impl Moments {
         (self.mean_high[j], self.mean_low[j]) =
             if half == 0 { two_sum(high, low + step) } else { (2.0 * (0.5 * high + step), 0.0) };
     }
-}
-
-/// a + b as the nearest number and what it leaves (Knuth 1969).
-pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let part = sum - a;
-    (sum, (a - (sum - part)) + (b - part))
 }
