@@ -184,6 +184,64 @@ def test_precision_offset_and_scale_change_nothing():
         assert_allclose(hsic(x * unit, y), 0.030989861382, rtol=1e-10)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_rounding_of_a_mean_changes_nothing(rng, estimator):
+    """Whole numbers of the last place of the offset: the sums are exact, the mean of 300 of them is not."""
+    labels = rng.integers(0, 3, 300)
+    X, Y = np.round(rng.standard_normal((300, 2)) * 4), np.round(rng.standard_normal((300, 26)) * 4)
+    right = ESTIMATORS[estimator]
+    options = {"kernel_x": "linear", "estimator": estimator}
+    for y, kernel, L in ((labels, "delta", np.equal.outer(labels, labels)), (Y, "linear", Y @ Y.T)):
+        K, L = X @ X.T, L.astype(float)
+        value, alignment = right(K, L), right(K, L) / np.sqrt(right(K, K) * right(L, L))
+        for offset in (0.0, 2.0**52, -(2.0**52) - 1):
+            others = [y] if kernel == "delta" else [y, y + 2.0**52]
+            for other in others:
+                assert_allclose(hsic(X + offset, other, kernel_y=kernel, **options), value, rtol=1e-9)
+                assert_allclose(cka(X + offset, other, kernel_y=kernel, **options), alignment, rtol=1e-9)
+            if kernel == "delta":
+                found = hsic(labels, X + offset, kernel_x="delta", kernel_y="linear", estimator=estimator)
+                assert_allclose(found, value, rtol=1e-9)
+
+
+def far_rows(n, d, count, unit=1.0, offset=0.0):
+    """All rows the same but a few, each far along a column of its own."""
+    X = np.full((n, d), offset)
+    X[np.arange(count), np.arange(count)] += unit * np.arange(1, count + 1)
+    return X
+
+
+@pytest.mark.parametrize("n", [4, 50, 300, 2000])
+def test_a_kernel_that_is_constant_off_its_diagonal_is_constant_to_the_unbiased_estimator(n, rng):
+    """Song's statistic of such a side with itself is 0: what is left of it is rounding, and no alignment."""
+    y, unbiased = rng.standard_normal(n), {"estimator": "unbiased"}
+    assert cka(np.arange(n), np.arange(n), kernel_x="delta", kernel_y="delta", **unbiased) == 0.0
+    assert cka(np.arange(n), y, kernel_x="delta", **unbiased) == 0.0
+    for d in (1, 3, 400):
+        for count in range(1, min(d, 3) + 1):
+            for unit, offset in ((1.0, 0.0), (0.1, 0.0), (1.0, 0.1), (1e3, 7.3), (1e-200, 0.0)):
+                X = far_rows(n, d, count, unit, offset)
+                assert cka(X, X, **unbiased) == cka(X, y, **unbiased) == cka(y, X, **unbiased) == 0.0
+
+
+def test_a_far_row_leaves_the_unbiased_alignment_of_the_others():
+    """A row 1e5 times as far as the others are apart, by the definition in whole numbers."""
+    X = R(3).integers(-9, 10, (40, 1))
+    Y = X + R(4).integers(-9, 10, (40, 1))
+    X[7] = 10**6
+
+    def whole(x, y):
+        """n (n - 1) (n - 2) (n - 3) times the unbiased statistic, in integers."""
+        n = len(x)
+        K, L = (np.array(v @ v.T, dtype=object) for v in (x, y))
+        K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
+        grand = K.sum() * L.sum()
+        return ((n - 1) * ((n - 2) * (K * L).sum() - 2 * (K.sum(0) * L.sum(0)).sum())) + grand
+
+    right = whole(X, Y) / np.sqrt(float(whole(X, X) * whole(Y, Y)))
+    assert_allclose(cka(X, Y, estimator="unbiased"), right, rtol=1e-4)
+
+
 def test_a_seed_repeats_the_test_for_any_number_of_threads():
     """neurodata/hyppo#192, #228: 0.6248, 0.6188 and 0.6507 with the same seed."""
     x = R(3).standard_normal((20, 1))

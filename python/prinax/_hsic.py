@@ -114,7 +114,8 @@ def cka(
     """Centred kernel alignment: HSIC of X and Y over the root of both with themselves.
 
     ``hsic(X, Y) / sqrt(hsic(X, X) * hsic(Y, Y))``: 1 where the centred kernels agree up to a factor, 0 where
-    a side is constant. Linear kernels with few columns are computed from the columns.
+    a side is constant (to the unbiased estimator also labels that are all different: it leaves the diagonal
+    out). Linear kernels with few columns are computed from the columns.
 
     Parameters
     ----------
@@ -190,7 +191,8 @@ def hsic_test(
     Raises
     ------
     ValueError, TypeError
-        As `hsic`; estimator="unbiased" with method="gamma".
+        As `hsic`; estimator="unbiased" with method="gamma". No error is a statistic that float64 cannot hold:
+        it is infinite, and its p-value that of any other unit.
     MemoryError
         There is no room for the two kernel matrices.
 

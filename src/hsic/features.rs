@@ -14,7 +14,8 @@ use pulp::{Simd, WithSimd};
 use std::collections::HashMap;
 
 /// Rows packed at a time for products of columns: a block of 24 x 24 columns then lasts some 0.3 ms.
-const ROWS: usize = 4096;
+/// A sum of so many equal terms may be wrong by as many roundings.
+pub(super) const ROWS: usize = 4096;
 
 /// A side whose kernel is an inner product of few features.
 #[derive(Debug)]
@@ -27,7 +28,10 @@ pub(super) enum Features<'a, T> {
 #[derive(Debug)]
 pub(super) struct Columns<'a, T> {
     x: MatrixView<'a, T>,
+    /// Rounded: the columns about it do not sum to 0.
     mean: Vec<f64>,
+    /// What rounding took from the means, in the unit; padded with zeros to whole strips.
+    rest: Vec<f64>,
     factors: Vec<f64>,
     exponent: i32,
 }
@@ -58,7 +62,9 @@ impl<'a, T: Element> Features<'a, T> {
                 let extent = Extent::of(x, what)?;
                 let exponent = extent.spread_exponent();
                 let factors = extent.factors(exponent);
-                Some(Self::Columns(Columns { x, mean: extent.mean().to_vec(), factors, exponent }))
+                let mut rest: Vec<f64> = extent.rest().iter().zip(&factors).map(|(rest, f)| rest * f).collect();
+                rest.resize(x.cols().next_multiple_of(strip::<f64>()), 0.0);
+                Some(Self::Columns(Columns { x, mean: extent.mean().to_vec(), rest, factors, exponent }))
             }
             Sample::Rows(x, Kernel::Delta) => {
                 Extent::of(x, what)?;
@@ -132,14 +138,13 @@ pub(super) fn feature_sums<T: Element, U: Element>(
     team: &Team,
 ) -> Result<Sums> {
     let (d, e) = (x.diagonal(), y.diagonal());
-    let on_diagonal = |d: &[f64], e: &[f64]| d.iter().zip(e).map(|(d, e)| d * e).sum::<f64>();
-    let mut squares = (0.0, 0.0);
-    if own {
-        squares = (x.own_products(team)? - on_diagonal(&d, &d), y.own_products(team)? - on_diagonal(&e, &e));
-    }
+    let dot = |(d, e): (&[f64], &[f64])| d.iter().zip(e).map(|(d, e)| d * e).sum::<f64>();
+    let on_diagonal = |d: &[f64], e: &[f64]| d.chunks(ROWS).zip(e.chunks(ROWS)).map(dot).sum::<f64>();
+    let own = if own { (x.own_products(team)?, y.own_products(team)?) } else { (0.0, 0.0) };
     Ok(Sums {
         cross: x.products(y, team)? - on_diagonal(&d, &e),
-        squares,
+        squares: (own.0 - on_diagonal(&d, &d), own.1 - on_diagonal(&e, &e)),
+        reduced: own,
         rows: (d.iter().map(|d| -d).collect(), e.iter().map(|e| -e).collect()),
         diagonals: (d, e),
         exponents: (x.exponent(), y.exponent()),
@@ -149,16 +154,19 @@ pub(super) fn feature_sums<T: Element, U: Element>(
 
 impl<T: Element> Columns<'_, T> {
     fn centred(&self, row: &[T]) -> impl Iterator<Item = f64> {
-        row.iter().zip(&self.mean).zip(&self.factors).map(|((&x, m), f)| (x.into() - m) * f)
+        let steps = self.mean.iter().zip(&self.factors).zip(&self.rest);
+        row.iter().zip(steps).map(|(&x, ((m, f), rest))| (x.into() - m) * f - rest)
     }
 
-    /// Columns as points, some rows at a time as their coordinates.
+    /// Columns about their rounded means as points, some rows at a time as their coordinates.
     fn points(&self, rows: std::ops::Range<usize>) -> Points<f64> {
         let packing = Packing { row_origin: &self.mean, rows: &self.factors, ..Packing::default() };
         Points::pack(self.x.rows_in(rows).transpose(), &packing)
     }
 
     /// |Xc'Yc|^2; `same`: `other` is `self`, and half of it will do.
+    ///
+    /// Columns about a and b have products n (mean x - a) (mean y - b) larger than those about their means.
     fn products<U: Element>(&self, other: &Columns<U>, same: bool, team: &Team) -> Result<f64> {
         let (n, size) = (self.x.rows(), strip::<f64>());
         let strips = (self.x.cols().div_ceil(size), other.x.cols().div_ceil(size));
@@ -182,8 +190,13 @@ impl<T: Element> Columns<'_, T> {
         let mut sum = 0.0;
         for (group, total) in groups.iter().zip(&totals) {
             for ((a, b), block) in group.blocks().zip(total.chunks_exact(size * size)) {
+                let (rows, cols) = (&self.rest[a * size..][..size], &other.rest[b * size..][..size]);
                 // The padding is zero.
-                let square: f64 = block.iter().map(|x| x * x).sum();
+                let mut square = 0.0;
+                for (line, row) in block.chunks_exact(size).zip(rows) {
+                    let apart = line.iter().zip(cols).map(|(x, col)| x - n as f64 * row * col);
+                    square += apart.map(|x| x * x).sum::<f64>();
+                }
                 sum += if same && a != b { 2.0 * square } else { square };
             }
         }

@@ -36,7 +36,7 @@ pub struct GammaTest {
 /// divisor. Two passes over the pairs, O(n d) memory, in units in which neither overflows or vanishes.
 ///
 /// # Errors
-/// As [`hsic`](super::hsic).
+/// As [`hsic`](super::hsic), but for a statistic that `f64` cannot hold: it is infinite, the p-value is right.
 ///
 /// Reference: Gretton, Fukumizu, Teo, Song, Schoelkopf, Smola (2007), A kernel statistical test of independence.
 pub fn gamma_test<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, team: &Team) -> Result<GammaTest> {
@@ -61,8 +61,8 @@ pub fn gamma_test<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, team: &T
     let factor = 2.0 * (n - 4.0) * (n - 5.0) / (n * (n - 1.0) * (n - 2.0) * (n - 3.0));
     let variance = factor * squares / (n * (n - 1.0)) * (n / (n - 1.0)).powi(4);
     let units = |value: f64| power::scale(value, sums.exponents.0 + sums.exponents.1);
-    let (own_x, own_y) = sums.lengths(Estimator::Biased);
-    if own_x == 0.0 || own_y == 0.0 || !(mean > 0.0 && variance > 0.0) {
+    let (own_x, own_y) = sums.sides(Estimator::Biased);
+    if own_x.length == 0.0 || own_y.length == 0.0 || !(mean > 0.0 && variance > 0.0) {
         return Ok(GammaTest { statistic: units(statistic), pvalue: 1.0, shape: 0.0, scale: 0.0 });
     }
     let (shape, scale) = (mean * mean / variance, variance / mean);

@@ -56,7 +56,8 @@ pub struct PermutationTest {
 /// of threads. Memory 2 n^2 values and some.
 ///
 /// # Errors
-/// As [`hsic`](super::hsic), [`Error::Memory`] when the kernels do not fit, [`Error::Value`] without permutations.
+/// As [`hsic`](super::hsic), but for statistics that `f64` cannot hold: they are infinite, the p-value is right.
+/// [`Error::Memory`] when the kernels do not fit, [`Error::Value`] without permutations.
 pub fn permutation_test<T: Element, U: Element>(
     x: &Sample<T>,
     y: &Sample<U>,
@@ -123,15 +124,11 @@ impl Pairs {
         fill(&of_y, &l_shifts, &mut l, team)?;
         let diagonals =
             (k_shifts.diagonal(&sums.diagonals.0, of_x.pilot()), l_shifts.diagonal(&sums.diagonals.1, of_y.pilot()));
-        let size = n as f64;
-        let divisor = match estimator {
-            Estimator::Biased => (size - 1.0) * (size - 1.0),
-            Estimator::Unbiased => size * (size - 3.0),
-        };
-        let (own_x, own_y) = sums.lengths(estimator);
-        let (noise_x, noise_y) = sums.noise();
-        let rounding = TIES * f64::EPSILON * own_x * own_y + noise_x * own_y + own_x * noise_y + noise_x * noise_y;
-        Ok(Self { n, k, l, diagonals, divisor, rounding, exponent: sums.exponents.0 + sums.exponents.1 })
+        let (x, y) = sums.sides(estimator);
+        let noise = x.noise * y.length + x.length * y.noise + x.noise * y.noise;
+        let rounding = TIES * f64::EPSILON * x.length * y.length + noise;
+        let (divisor, exponent) = (estimator.divisor(n as f64), sums.exponents.0 + sums.exponents.1);
+        Ok(Self { n, k, l, diagonals, divisor, rounding, exponent })
     }
 
     /// The statistic with sample i of x beside sample `order[i]` of y.

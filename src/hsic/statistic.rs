@@ -1,6 +1,6 @@
 //! The statistic from sums over pairs, and its normalised form (CKA).
 
-use super::features::{Features, feature_sums};
+use super::features::{Features, ROWS, feature_sums};
 use super::source::{Sample, Source};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, parts};
@@ -28,6 +28,14 @@ impl Estimator {
         match self {
             Self::Biased => 2,
             Self::Unbiased => 4,
+        }
+    }
+
+    /// What the sum of products of centred kernels of n samples is divided by.
+    pub(super) fn divisor(self, n: f64) -> f64 {
+        match self {
+            Self::Biased => (n - 1.0) * (n - 1.0),
+            Self::Unbiased => n * (n - 3.0),
         }
     }
 
@@ -68,11 +76,11 @@ pub fn hsic<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Est
 /// Reference: Cortes, Mohri, Rostamizadeh (2012); Kornblith, Norouzi, Lee, Hinton (2019).
 pub fn cka<T: Element, U: Element>(x: &Sample<T>, y: &Sample<U>, estimator: Estimator, team: &Team) -> Result<f64> {
     let sums = sums(x, y, estimator, true, team)?;
-    let (own_x, own_y) = sums.lengths(estimator);
-    if own_x == 0.0 || own_y == 0.0 {
-        return finite(own_x + own_y).map(|_| 0.0);
+    let (own_x, own_y) = sums.sides(estimator);
+    if own_x.length == 0.0 || own_y.length == 0.0 {
+        return finite(own_x.length + own_y.length).map(|_| 0.0);
     }
-    finite(sums.cross(estimator) / own_x / own_y)
+    finite(sums.cross(estimator) / own_x.length / own_y.length)
 }
 
 /// Whether a kernel is positive semidefinite whatever the rows, so that tr(K H L H) is negative by rounding alone.
@@ -95,6 +103,8 @@ pub(super) struct Sums {
     pub(super) cross: f64,
     /// Sums of k_ij^2 and of l_ij^2 over i != j, where they are wanted.
     pub(super) squares: (f64, f64),
+    /// What the squares are a difference from, where they are: the sums that include the diagonal.
+    pub(super) reduced: (f64, f64),
     /// Row sums over j != i.
     pub(super) rows: (Vec<f64>, Vec<f64>),
     /// Diagonals.
@@ -109,28 +119,52 @@ impl Sums {
     /// The statistic of the two sides.
     pub(super) fn cross(&self, estimator: Estimator) -> f64 {
         let ((k, l), (d, e)) = (&self.rows, &self.diagonals);
-        estimate(estimator, self.cross, (k, d), (l, e))
+        estimate(estimator, self.cross, (k, d), (l, e)).value
     }
 
-    /// What the rounding of the constants that were removed may add to the root of each side's statistic with itself.
-    pub(super) fn noise(&self) -> (f64, f64) {
-        let noise = |pilot: f64| ROUNDINGS * f64::EPSILON * pilot.abs();
-        (noise(self.pilots.0), noise(self.pilots.1))
-    }
-
-    /// The roots of the statistics of each side with itself; 0 where they are no more than rounding.
-    pub(super) fn lengths(&self, estimator: Estimator) -> (f64, f64) {
-        let length = |squares, (rows, diagonal): (&[f64], &[f64]), noise: f64| {
-            let square = estimate(estimator, squares, (rows, diagonal), (rows, diagonal));
-            if square <= noise * noise { 0.0 } else { square.sqrt() }
-        };
-        let ((k, l), (d, e), noise) = (&self.rows, &self.diagonals, self.noise());
-        (length(self.squares.0, (k, d), noise.0), length(self.squares.1, (l, e), noise.1))
+    /// Each side beside itself.
+    pub(super) fn sides(&self, estimator: Estimator) -> (Side, Side) {
+        let ((k, l), (d, e)) = (&self.rows, &self.diagonals);
+        (
+            Side::of(estimator, (self.squares.0, self.reduced.0), (k, d), self.pilots.0),
+            Side::of(estimator, (self.squares.1, self.reduced.1), (l, e), self.pilots.1),
+        )
     }
 }
 
+/// One side beside itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// The root of its statistic with itself; 0 where it is no more than rounding.
+    pub(super) length: f64,
+    /// What the rounding of its kernel may add to that.
+    pub(super) noise: f64,
+}
+
+impl Side {
+    /// From the sum of squares over i != j and what it is a difference from, row sums and diagonal, and the constant that was
+    /// removed.
+    fn of(estimator: Estimator, (squares, reduced): (f64, f64), side: (&[f64], &[f64]), pilot: f64) -> Self {
+        let n = side.0.len() as f64;
+        let Estimate { value, terms } = estimate(estimator, squares, side, side);
+        let noise = ROUNDINGS * f64::EPSILON * (pilot.abs() + terms.sqrt());
+        // Sums of n equal terms may be wrong by n roundings, those with the diagonal by as many as are added at a time.
+        let (long, short) = (ROUNDINGS + n, ROUNDINGS + n.min(ROWS as f64));
+        let cancelled = f64::EPSILON * (long * terms + short * reduced / estimator.divisor(n));
+        let rounding = noise * noise + cancelled;
+        let length = if rounding.is_finite() && value <= rounding { 0.0 } else { value.sqrt() };
+        Self { length, noise }
+    }
+}
+
+/// A statistic, and the sizes of the terms that make it up.
+struct Estimate {
+    value: f64,
+    terms: f64,
+}
+
 /// The estimate from the sum of products over i != j, and each side's row sums (j != i) and diagonal.
-fn estimate(estimator: Estimator, products: f64, x: (&[f64], &[f64]), y: (&[f64], &[f64])) -> f64 {
+fn estimate(estimator: Estimator, products: f64, x: (&[f64], &[f64]), y: (&[f64], &[f64])) -> Estimate {
     let n = x.0.len() as f64;
     let (mut total, mut dot, mut sum_x, mut sum_y) = (products, 0.0, 0.0, 0.0);
     for ((k, d), (l, e)) in x.0.iter().zip(x.1).zip(y.0.iter().zip(y.1)) {
@@ -143,13 +177,12 @@ fn estimate(estimator: Estimator, products: f64, x: (&[f64], &[f64]), y: (&[f64]
         sum_x += k;
         sum_y += l;
     }
-    match estimator {
-        Estimator::Biased => (total - 2.0 / n * dot + sum_x * sum_y / (n * n)) / ((n - 1.0) * (n - 1.0)),
-        Estimator::Unbiased => {
-            let grand = sum_x * sum_y / ((n - 1.0) * (n - 2.0));
-            (total + grand - 2.0 / (n - 2.0) * dot) / (n * (n - 3.0))
-        }
-    }
+    let (rows, grand) = match estimator {
+        Estimator::Biased => (2.0 / n * dot, sum_x * sum_y / (n * n)),
+        Estimator::Unbiased => (2.0 / (n - 2.0) * dot, sum_x * sum_y / ((n - 1.0) * (n - 2.0))),
+    };
+    let divisor = estimator.divisor(n);
+    Estimate { value: (total - rows + grand) / divisor, terms: (total.abs() + rows.abs() + grand.abs()) / divisor }
 }
 
 /// The sums by the cheapest road; `own`: those of each side with itself are wanted too.
