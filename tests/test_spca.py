@@ -234,6 +234,23 @@ def test_units_change_no_direction(X, rng, scale):
         assert_allclose(model.components_, right.components_, atol=1e-12)
 
 
+@pytest.mark.parametrize("exponents", [(-333, 666), (300, -660), (-500, 996), (100, -1000), (0, 700)])
+@pytest.mark.parametrize("model", [SPCA, lambda **o: prinax.KernelSPCA(kernel="linear", **o)])
+def test_a_target_kernel_of_any_unit(X, labels, model, exponents):
+    """A matrix 2^e times as large has eigenvalues 2^e times as large, and the same directions."""
+    of_x, of_k = exponents
+    K = delta(labels) + np.eye(len(labels))
+    right = model(target_kernel="precomputed").fit(X, K)
+    scaled = model(target_kernel="precomputed").fit(X * 2.0**of_x, K * 2.0**of_k)
+    assert_allclose(scaled.eigenvalues_, right.eigenvalues_ * 2.0 ** (2 * of_x + of_k), rtol=1e-12)
+    assert_allclose(scaled.transform(X * 2.0**of_x) * 2.0**-of_x, right.transform(X), atol=1e-10)
+    rows = np.arange(float(len(X)))
+    called = model(target_kernel=lambda a, b: K[int(a[0]), int(b[0])] * 2.0**of_k).fit(X * 2.0**of_x, rows)
+    assert_allclose(called.eigenvalues_, scaled.eigenvalues_, rtol=1e-12)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        model(target_kernel="precomputed").fit(X, (K - 9 * np.diag(rows > 3)) * 2.0**of_k)
+
+
 def test_a_power_of_two_is_exact(X, labels):
     one, other = SPCA().fit(X, labels), SPCA().fit(X * 2.0**-40, labels)
     assert_array_equal(one.components_, other.components_)

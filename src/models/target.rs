@@ -9,7 +9,7 @@ use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
 use crate::linalg::{Random, Remainder, check_symmetric, pivoted_cholesky, product, transposed_product};
 use crate::matrix::{Element, MatrixView, room};
 use crate::memory;
-use crate::power::{exponent, power};
+use crate::power::{exponent, power, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
 use std::collections::HashMap;
@@ -197,12 +197,14 @@ fn of_kernel<U: Element>(y: MatrixView<U>, kernel: &Kernel<Gamma>, team: &Team) 
     Factor::columns(columns, 0)
 }
 
+/// In the power of 4 next to the largest entry, whose root is the unit of the columns: no square over- or underflows.
 fn of_matrix<U: Element>(k: MatrixView<U>, team: &Team) -> Result<Factor> {
-    check_symmetric(k, "y")?;
-    let n = k.rows();
-    let diagonal: Vec<f64> = (0..n).map(|i| k.at(i, i)).collect();
+    let half = unit(check_symmetric(k, "y")?).div_euclid(2);
+    let (n, down) = (k.rows(), power(-2 * half));
+    let value = |i: usize, j: usize| k.at(i, j) * down;
+    let diagonal: Vec<f64> = (0..n).map(|i| value(i, i)).collect();
     let column = |j: usize, out: &mut [f64]| {
-        out.iter_mut().enumerate().for_each(|(i, out)| *out = k.at(i, j));
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = value(i, j));
         Ok(())
     };
     let (columns, negative) = shifted(&diagonal, column, U::EPSILON, team)?;
@@ -210,13 +212,13 @@ fn of_matrix<U: Element>(k: MatrixView<U>, team: &Team) -> Result<Factor> {
     let mut probe = DMatrix::zeros(n, 1);
     Random::new(PROBE).fill_symmetric(probe.as_mut_slice());
     centre(&mut probe);
-    let mut rest = DMatrix::from_fn(n, 1, |i, _| (0..n).map(|j| k.at(i, j) * probe[j]).sum());
+    let mut rest = DMatrix::from_fn(n, 1, |i, _| (0..n).map(|j| value(i, j) * probe[j]).sum());
     rest -= product(&columns, &transposed_product(&columns, &probe));
     centre(&mut rest);
     if rest.norm() > negative * n as f64 {
         return Err(indefinite());
     }
-    Factor::columns(columns, 0)
+    Factor::columns(columns, half)
 }
 
 fn centre(column: &mut DMatrix<f64>) {
@@ -329,6 +331,20 @@ mod tests {
         let mut k = [0.0; 16];
         (k[7], k[13]) = (1.0, 1.0);
         assert!(refused(&k, 4).contains("positive semidefinite"));
+    }
+
+    #[test]
+    fn a_matrix_of_any_unit_has_the_factor_of_every_other() {
+        // (i - j)^2 about its means is -2 (i - 1.5)(j - 1.5).
+        let k: Vec<f64> = (0..16).map(|at| 4.0 - 0.5 * f64::from((at / 4 - at % 4) * (at / 4 - at % 4))).collect();
+        for e in [-1000, -700, -3, 0, 1, 700, 1000, 1020] {
+            let moved: Vec<f64> = k.iter().map(|k| k * power(e)).collect();
+            let got = factor(&Target::Precomputed(MatrixView::new(&moved, 4, 4).unwrap())).unwrap();
+            let Factor::Columns { columns, exponent } = got else { panic!() };
+            let right = DMatrix::from_fn(4, 4, |i, j| (i as f64 - 1.5) * (j as f64 - 1.5));
+            let found = &columns * columns.transpose() * power(2 * exponent - e);
+            assert!((found - right).amax() < 1e-13, "{e}");
+        }
     }
 
     #[test]
