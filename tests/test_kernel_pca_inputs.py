@@ -105,6 +105,44 @@ def test_a_negative_eigenvalue_is_refused_only_where_it_is_asked_for(solver):
             KernelPCA(kernel="precomputed", eigen_solver=solver).fit(K)
 
 
+def of_spectrum(values):
+    """A centred matrix with these eigenvalues beside 0."""
+    n = len(values) + 1
+    Q = np.linalg.qr(np.column_stack([np.ones(n), R(5).standard_normal((n, n - 1))]))[0][:, 1:]
+    K = Q * values @ Q.T
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_shares_of_an_indefinite_kernel(solver):
+    options = {"kernel": "precomputed", "eigen_solver": solver, "random_state": 0}
+    ratios = {
+        (3.0, 2, 1, -2): [0.75, 0.5],
+        (3.0, 2, -1, -2): [1.5, 1.0],
+        (3.0, 2, -1, -4): [np.nan, np.nan],
+        (3.0, 2, -3, -4): [np.nan, np.nan],
+    }
+    for values, right in ratios.items():
+        K = of_spectrum(np.array(values))
+        assert_allclose(KernelPCA(2, **options).fit(K).explained_variance_ratio_, right, rtol=1e-9)
+        with pytest.raises(
+            ValueError, match=r"n_components must be a number of components, got 0.9.*indefinite"
+        ):
+            KernelPCA(0.9, **options).fit(K)
+    # 3 of 4 are no more than all.
+    assert len(KernelPCA(0.7, **options).fit(of_spectrum(np.array([3.0, 2, 1, -2]))).eigenvalues_) == 1
+    # What rounding makes of a rank is no indefinite kernel.
+    K = of_spectrum(np.array([3.0, 1, 0, 0])) - 1e-12 * np.eye(5)
+    assert len(KernelPCA(0.9, **options).fit(K).eigenvalues_) == 2
+    assert_allclose(KernelPCA(2, **options).fit(K).explained_variance_ratio_, [0.75, 0.25], rtol=1e-9)
+
+
+def test_a_negative_definite_kernel_has_nothing_to_compare_with():
+    with pytest.raises(ValueError, match=r"\(none is positive\).*") as caught:
+        KernelPCA(2, kernel="precomputed").fit(-np.eye(4))
+    assert "at most 0, the number of positive eigenvalues" in str(caught.value)
+
+
 # --- the way back -------------------------------------------------------------------------------------------
 
 

@@ -50,7 +50,8 @@ class KernelPCA(Transformer):
     ----------
     n_components : int, float in (0, 1) or None, default=None
         How many components to keep: that many, of n_samples at most; the fewest whose cumulative
-        `explained_variance_ratio_` is at least that share; or all with an eigenvalue above rounding.
+        `explained_variance_ratio_` is at least that share (an error where these are more than all, which only
+        negative eigenvalues make possible); or all with an eigenvalue above rounding.
     kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, \
 default="linear"
         See `kernel_matrix`. A callable gets two rows, and `kernel_params`, and returns a number. For
@@ -93,7 +94,8 @@ default="linear"
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Orthonormal columns, float64.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        ``eigenvalues_`` over the trace of the centred kernel matrix.
+        ``eigenvalues_`` over the trace of the centred kernel matrix. Negative eigenvalues lower the trace: of
+        an indefinite kernel a ratio may be above 1, and is NaN where the trace is not positive.
     gamma_ : float or None
         The number that `gamma` became; None for kernels that have none.
     solver_ : str

@@ -89,7 +89,7 @@ pub struct KernelPca {
     pub eigenvalues: Vec<f64>,
     /// V, n x k, orthonormal columns, signs fixed.
     pub eigenvectors: DMatrix<f64>,
-    /// lambda_j / trace of K~ (0 where there is none).
+    /// lambda_j / trace of K~: above 1 where negative eigenvalues lower the trace, NaN where they leave none.
     pub ratio: Vec<f64>,
     /// V Lambda^(1/2), n x k.
     pub scores: DMatrix<f64>,
@@ -167,6 +167,9 @@ impl KernelPca {
         let solved = kernel_roads::solve(sample, options, buffer, team)?;
         let Pairs { mut values, mut vectors } = solved.pairs;
         refuse_negative::<T>(&values, solved.noise)?;
+        let most = values.first().copied().unwrap_or(0.0);
+        let rounding = (values.len() as f64 * solved.noise).max(indefinite::<T>() * most);
+        refuse_share(options.components, &values, solved.total, rounding)?;
         let living = values.iter().take_while(|&&v| v > solved.noise).count();
         let living = turn_from_constant(&mut vectors, living);
         values[living..].fill(0.0);
@@ -178,7 +181,7 @@ impl KernelPca {
         fix_signs(&mut vectors, T::EPSILON);
         memory::check_matrices::<f64>(2, vectors.shape(), "the scores of the training rows")?; // they, and their transpose
         let scores = scaled_columns(&vectors, |j| values[j].sqrt());
-        let ratio = values.iter().map(|v| if solved.total > 0.0 { (v / solved.total).min(1.0) } else { 0.0 }).collect();
+        let ratio = values.iter().map(|&v| share_of(v, solved.total, rounding)).collect();
         Ok(Self {
             eigenvalues: values,
             eigenvectors: vectors,
@@ -218,6 +221,34 @@ fn check_components(components: Components, n: usize) -> Result<()> {
     }
 }
 
+/// The share of an eigenvalue >= 0 in the trace: 1 at most but for an indefinite kernel, of which it may be more than all.
+fn share_of(value: f64, total: f64, rounding: f64) -> f64 {
+    if value == 0.0 {
+        0.0
+    } else if value - total <= rounding {
+        if total > 0.0 { (value / total).min(1.0) } else { 0.0 }
+    } else if total > rounding {
+        value / total
+    } else {
+        f64::NAN
+    }
+}
+
+/// Refuses a share of the trace that is reached only by more than all of it.
+fn refuse_share(components: Components, values: &[f64], total: f64, rounding: f64) -> Result<()> {
+    let sum: f64 = values.iter().sum();
+    match components {
+        Components::Ratio(share) if sum - total > rounding => {
+            let found = format!(
+                "{share}, a share of the trace, {total:e}, where the eigenvalues to keep sum to {sum:e}: there are negative \
+                 eigenvalues, the kernel is indefinite on these samples"
+            );
+            Err(Error::value("n_components", found, "a number of components"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses eigenvalues asked for that are negative beyond rounding, with their size and how many are positive.
 fn refuse_negative<T: Element>(values: &[f64], noise: f64) -> Result<()> {
     let (most, least) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
@@ -225,7 +256,7 @@ fn refuse_negative<T: Element>(values: &[f64], noise: f64) -> Result<()> {
         return Ok(());
     }
     let positive = values.iter().filter(|&&v| v > noise).count();
-    let share = if most > 0.0 { format!("{:.5} of the largest", -least / most) } else { "none is positive".into() };
+    let share = if most > noise { format!("{:.5} of the largest", -least / most) } else { "none is positive".into() };
     let found = format!(
         "an eigenvalue of {least:e}. There are significant negative eigenvalues ({share}): the kernel is indefinite on \
          these samples"
@@ -267,6 +298,23 @@ mod tests {
         assert!(sentence.contains("0.33333 of the largest"), "{sentence}");
         let one = KernelPcaOptions { components: Components::Count(1), ..KernelPcaOptions::default() };
         assert!((fit(&k, 3, &one).unwrap().eigenvalues[0] - 3.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn negative_eigenvalues_leave_no_shares() {
+        assert_eq!(
+            [share_of(3.0, 4.0, 1e-9), share_of(3.0, 3.0 - 1e-12, 1e-9), share_of(0.0, 0.0, 0.0)],
+            [0.75, 1.0, 0.0]
+        );
+        assert_eq!([share_of(3.0, 2.0, 1e-9), share_of(0.0, -2.0, 1e-9)], [1.5, 0.0]);
+        assert!(share_of(3.0, -2.0, 1e-9).is_nan() && share_of(3.0, 1e-12, 1e-9).is_nan());
+        // Already centred, with eigenvalues 1, 0 and -2.
+        let share = KernelPcaOptions { components: Components::Ratio(0.5), ..KernelPcaOptions::default() };
+        let (a, b) = (0.5f64.sqrt(), 6f64.sqrt().recip());
+        let (u, v) = ([a, -a, 0.0], [b, b, -2.0 * b]);
+        let k: Vec<f64> = (0..9).map(|at| u[at / 3] * u[at % 3] - 2.0 * v[at / 3] * v[at % 3]).collect();
+        let sentence = fit(&k, 3, &share).unwrap_err().to_string();
+        assert!(sentence.starts_with("n_components must be a number of components, got 0.5, a share"), "{sentence}");
     }
 
     #[test]
