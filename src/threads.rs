@@ -10,9 +10,8 @@ use std::env;
 use std::num::NonZero;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, available_parallelism};
+use std::thread::{self, ThreadId, available_parallelism};
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
@@ -21,6 +20,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long a thread of a computation stays awake with nothing to do, before it sleeps: a scheduler may put a thread that
 /// was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
 const WAKEFUL: Duration = Duration::from_millis(10);
+
+/// How long the calling thread sleeps at a time after that, while the helpers finish.
+const NAP: Duration = Duration::from_millis(1);
 
 /// Most threads of the pool, where the machine has no more CPUs: so many begin in a quarter of a second on two of them, a
 /// thousand in several seconds, and a million never.
@@ -36,6 +38,8 @@ static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone, Copy)]
 pub struct Team<'a> {
     threads: usize,
+    /// The threads beside the calling one; none where that works alone.
+    helpers: Option<&'static Pool>,
     stop: Option<&'a dyn Stop>,
 }
 
@@ -44,28 +48,33 @@ trait Stop: Sync {
     fn stopped(&self) -> bool;
 }
 
-/// A flag that a waiting thread raises.
-impl Stop for AtomicBool {
-    fn stopped(&self) -> bool {
-        self.load(Ordering::Relaxed)
+/// A look that the calling thread takes every 50 ms, and tells the others.
+struct Watch<F> {
+    caller: ThreadId,
+    stop: AtomicBool,
+    look: Mutex<(Instant, F)>,
+}
+
+impl<F: FnMut() -> bool + Send> Watch<F> {
+    fn new(poll: F) -> Self {
+        Self { caller: thread::current().id(), stop: AtomicBool::new(false), look: Mutex::new((Instant::now(), poll)) }
     }
 }
 
-/// A look that the computing thread itself takes, every 50 ms.
-struct Look<F>(Mutex<(Instant, F)>);
-
-impl<F: FnMut() -> bool + Send> Stop for Look<F> {
+impl<F: FnMut() -> bool + Send> Stop for Watch<F> {
     fn stopped(&self) -> bool {
-        // Never waits: one thread alone computes, and looks.
-        let Ok(mut look) = self.0.try_lock() else { return false };
+        if self.stop.load(Ordering::Relaxed) || thread::current().id() != self.caller {
+            return self.stop.load(Ordering::Relaxed);
+        }
+        // Never waits: one thread alone looks. A `poll` that computes comes here again.
+        let Ok(mut look) = self.look.try_lock() else { return false };
         let (last, poll) = &mut *look;
         if last.elapsed() < POLL {
             return false;
         }
         let stopped = poll();
-        if !stopped {
-            *last = Instant::now();
-        }
+        *last = Instant::now();
+        self.stop.store(stopped, Ordering::Relaxed);
         stopped
     }
 }
@@ -74,13 +83,13 @@ impl Team<'_> {
     /// The calling thread alone, which nobody stops: for small work.
     #[must_use]
     pub fn solo() -> Self {
-        Self { threads: 1, stop: None }
+        Self { threads: 1, helpers: None, stop: None }
     }
 
     /// The calling thread alone, stopped by whatever stops this team.
     #[must_use]
     pub fn alone(&self) -> Self {
-        Self { threads: 1, ..*self }
+        Self { threads: 1, helpers: None, ..*self }
     }
 
     /// How many threads work at once. Only for deciding how much scratch to keep, never for how to split.
@@ -99,9 +108,9 @@ impl Team<'_> {
 
     /// `job` of every item, results in the order of the items. Pieces should last at least some 10 us each.
     pub fn map<I: Send, R: Send>(&self, items: Vec<I>, job: impl Fn(I) -> R + Sync + Send) -> Vec<R> {
-        if self.threads == 1 || items.len() <= 1 {
+        let Some(pool) = self.helpers.filter(|_| items.len() > 1) else {
             return items.into_iter().map(job).collect();
-        }
+        };
         let count = items.len();
         let queue = Mutex::new(items.into_iter().enumerate());
         let results = Mutex::new(Vec::with_capacity(count));
@@ -114,19 +123,38 @@ impl Team<'_> {
                 locked(&results).push((at, result));
             }
         };
-        rayon::scope(|scope| {
-            for _ in 1..self.threads.min(count) {
-                scope.spawn(|_| work(false));
+        let helpers = (self.threads - 1).min(count - 1);
+        let helping = AtomicUsize::new(helpers);
+        pool.threads.in_place_scope(|scope| {
+            for _ in 0..helpers {
+                scope.spawn(|_| {
+                    let _counted = Helping::begin(&helping);
+                    work(false);
+                });
             }
             work(true);
-            let since = Instant::now(); // awake: see WAKEFUL
-            while locked(&results).len() < count && since.elapsed() < WAKEFUL {
-                thread::yield_now();
-            }
+            self.stay_awake(&helping);
         });
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_unstable_by_key(|&(at, _)| at);
         results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Waits for the helpers, awake at first (see [`WAKEFUL`]), and looks whether to stop. A helper has others to help while
+    /// it waits.
+    fn stay_awake(&self, helping: &AtomicUsize) {
+        if rayon::current_thread_index().is_some() {
+            return;
+        }
+        let since = Instant::now();
+        while helping.load(Ordering::Acquire) > 0 {
+            if since.elapsed() < WAKEFUL {
+                thread::yield_now()
+            } else {
+                thread::sleep(NAP)
+            }
+            let _ = self.check(); // the helpers see what it saw
+        }
     }
 }
 
@@ -174,42 +202,17 @@ fn from_environment(name: &str) -> Option<usize> {
     env::var(name).ok()?.split(',').next()?.trim().parse().ok().filter(|&n| n > 0)
 }
 
-/// Runs `work` with a team of `threads` threads, and calls `poll` on the calling thread every 50 ms; once that says
-/// `true`, the team's next [`check`](Team::check) ends the work.
+/// Runs `work` on the calling thread, with a team of `threads` threads that it is one of, and calls `poll` there every 50 ms;
+/// once that says `true`, the team's next [`check`](Team::check) ends the work.
 ///
-/// One thread is the calling one: its core is awake and its caches warm, and callers on several threads never wait for
-/// each other. More are those of a pool, while the calling thread waits. A panic in `work` is raised again here.
+/// The calling thread is awake and its caches are warm; of a pool with the others it takes what help there is. A panic in
+/// `work`, in whichever thread, is raised again here.
 pub fn run<R: Send>(threads: usize, poll: impl FnMut() -> bool + Send, work: impl FnOnce(&Team) -> R + Send) -> R {
-    let pool = if threads > 1 { pool(threads) } else { None };
-    match pool {
-        Some(pool) => share(pool, poll, work),
-        // Also where the system refuses to start threads.
-        None => work(&Team { threads: 1, stop: Some(&Look(Mutex::new((Instant::now(), poll)))) }),
-    }
-}
-
-/// Runs `work` in the pool, where [`Team::map`] spreads over its threads.
-fn share<R: Send>(pool: &'static Pool, mut poll: impl FnMut() -> bool, work: impl FnOnce(&Team) -> R + Send) -> R {
-    let stop = AtomicBool::new(false);
-    let team = Team { threads: pool.threads.current_num_threads(), stop: Some(&stop) };
-    let (send, receive) = sync_channel(1);
-    let result = pool.threads.in_place_scope(|scope| {
-        scope.spawn(move |_| {
-            let _ = send.send(pool.attended(|| work(&team)));
-        });
-        loop {
-            match receive.recv_timeout(POLL) {
-                Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Timeout) if poll() => stop.store(true, Ordering::Relaxed),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None, // `work` panicked: the scope raises it again
-            }
-        }
-    });
-    match result {
-        Some(result) => result,
-        None => unreachable!("the scope has raised the panic that closed the channel"),
-    }
+    let watch = Watch::new(poll);
+    // None also where the system refuses to start threads.
+    let helpers = if threads > 1 { pool(threads - 1) } else { None };
+    let _at_work = helpers.map(AtWork::begin);
+    work(&Team { threads: if helpers.is_some() { threads } else { 1 }, helpers, stop: Some(&watch) })
 }
 
 /// One pool of the list of all pools ever made, newest first.
@@ -227,22 +230,15 @@ struct Pool {
 }
 
 thread_local! {
-    /// Whether this thread is at work, or keeps a vigil already.
+    /// Whether this thread of a pool is at work, or keeps a vigil already.
     static OCCUPIED: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Pool {
-    /// `work` on this thread of the pool, while the others stay awake.
-    fn attended<R>(&'static self, work: impl FnOnce() -> R) -> R {
-        let _at_work = AtWork::begin(self);
-        self.wake(self.threads.current_num_threads() - 1);
-        work()
-    }
-
-    /// Has `threads` of the others keep a vigil. Each wakes two more, so that many are awake soon.
+    /// Has `threads` threads keep a vigil. Each wakes two more, so that many are awake soon.
     fn wake(&'static self, threads: usize) {
         let Some(more) = threads.checked_sub(1) else { return };
-        rayon::spawn(move || {
+        self.threads.spawn(move || {
             self.wake(more / 2);
             self.wake(more - more / 2);
             self.keep_vigil();
@@ -265,23 +261,39 @@ impl Pool {
     }
 }
 
-/// One computation at work on this thread; counted off also where it panics.
-struct AtWork {
-    pool: &'static Pool,
-    occupied: bool,
-}
+/// One computation that a pool helps with; counted off also where it panics.
+struct AtWork(&'static Pool);
 
 impl AtWork {
     fn begin(pool: &'static Pool) -> Self {
         pool.working.fetch_add(1, Ordering::Relaxed);
-        Self { pool, occupied: OCCUPIED.replace(true) }
+        pool.wake(pool.threads.current_num_threads());
+        Self(pool)
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        self.pool.working.fetch_sub(1, Ordering::Relaxed);
+        self.0.working.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A thread of a pool that helps with a map; counted off also where it panics.
+struct Helping<'a> {
+    helpers: &'a AtomicUsize,
+    occupied: bool,
+}
+
+impl<'a> Helping<'a> {
+    fn begin(helpers: &'a AtomicUsize) -> Self {
+        Self { helpers, occupied: OCCUPIED.replace(true) }
+    }
+}
+
+impl Drop for Helping<'_> {
+    fn drop(&mut self) {
         OCCUPIED.set(self.occupied);
+        self.helpers.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -342,15 +354,45 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_is_the_calling_one() {
-        let caller = std::thread::current().id();
-        assert_eq!(run(1, || false, |_| std::thread::current().id()), caller);
-        assert_ne!(run(2, || false, |_| std::thread::current().id()), caller);
+    fn the_calling_thread_is_one_of_the_team() {
+        let caller = thread::current().id();
+        for threads in [1, 2, 4] {
+            assert_eq!(run(threads, || false, |_| thread::current().id()), caller);
+            let both = |i: usize| {
+                thread::sleep(Duration::from_millis(5)); // so that nobody does everything
+                (i, thread::current().id())
+            };
+            let ids = run(threads, || false, |team| team.map((0..4 * threads).collect(), both));
+            assert!(ids.iter().any(|&(_, id)| id == caller));
+            assert_eq!(threads > 1, ids.iter().any(|&(_, id)| id != caller));
+        }
+    }
+
+    #[test]
+    fn maps_inside_maps_come_to_an_end() {
+        for threads in [2, 3, 8] {
+            let inner = |team: &Team, i: usize| team.map((0..9).collect(), |j: usize| i * j).iter().sum::<usize>();
+            let outer = |team: &Team| team.map((0..9).collect(), |i: usize| inner(team, i)).iter().sum::<usize>();
+            assert_eq!(run(threads, || false, outer), 36 * 36);
+        }
     }
 
     #[test]
     #[should_panic(expected = "seven")]
-    fn a_panic_in_the_pool_reaches_the_caller() {
-        run(2, || false, |_| panic!("seven"));
+    fn a_panic_of_the_caller_ends_the_map() {
+        let caller = thread::current().id();
+        let job = |_| assert!(thread::current().id() != caller, "seven");
+        run(2, || false, |team| team.map((0..100).collect(), job));
+    }
+
+    #[test]
+    #[should_panic(expected = "eight")]
+    fn a_panic_of_a_helper_reaches_the_caller() {
+        let caller = thread::current().id();
+        let job = |_| {
+            thread::sleep(Duration::from_millis(5)); // so that the helper has its share
+            assert!(thread::current().id() == caller, "eight");
+        };
+        run(2, || false, |team| team.map((0..100).collect(), job));
     }
 }

@@ -75,7 +75,7 @@ default="linear"
     tol : float, default=0
         Relative residual of "lanczos"; 0 means 1e-12 for float64 and 1e-7 for float32 data.
     max_iter : int or None, default=None
-        Products with a block of four vectors after which "lanczos" gives up.
+        Products with four vectors after which "lanczos" gives up.
     iterated_power : int or "auto", default="auto"
         Power iterations of "randomized".
     remove_zero_eig : bool, default=False
