@@ -1,8 +1,11 @@
 """IncrementalPCA as an object: refusals change nothing, one solution on first read, copies, merging."""
 
 import copy
+import itertools
 import os
 import pickle
+import signal
+import sys
 import threading
 import time
 
@@ -109,6 +112,93 @@ def test_wrong_calls_are_refused_with_a_sentence(X):
         IncrementalPCA().fit(X[:1])
 
 
+# --- interruptions ------------------------------------------------------------------------------------------
+
+
+def interrupted_anywhere(make, call):
+    """What a KeyboardInterrupt before each bytecode of prinax in turn leaves; the last call is whole."""
+    home = os.path.dirname(prinax.__file__)
+    for stop in itertools.count():
+        model, steps = make(), itertools.count()
+
+        def trace(frame, event, _, stop=stop, steps=steps):
+            if not frame.f_code.co_filename.startswith(home):
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode" and next(steps) == stop:
+                raise KeyboardInterrupt
+            return trace
+
+        before, whole = sys.gettrace(), False
+        sys.settrace(trace)
+        try:
+            call(model)
+            whole = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        yield model
+        if whole:
+            return
+
+
+@pytest.mark.parametrize("call", ["partial_fit", "merge", "fit"])
+def test_an_interruption_anywhere_leaves_a_model_of_the_rows_it_counts(X, call):
+    argument = IncrementalPCA(2).fit(X[40:]) if call == "merge" else X if call == "fit" else X[40:]
+    right = {n: X[:n].mean(axis=0) for n in (40, 120)}
+
+    def make():
+        model = IncrementalPCA(2).partial_fit(X[:40])
+        model.transform(X[:1])
+        return model
+
+    seen = set()
+    for model in interrupted_anywhere(make, lambda model: getattr(model, call)(argument)):
+        seen.add(model.n_samples_seen_)
+        assert model._moments.count == model.n_samples_seen_
+        assert_allclose(model.mean_, right[model.n_samples_seen_], rtol=1e-12)
+    assert seen == {40, 120}
+
+
+def test_an_interrupted_fit_leaves_the_names_of_the_fit_before(X):
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcdef"))
+    for model in interrupted_anywhere(lambda: PCA(2).fit(frame), lambda model: model.fit(X[:40])):
+        assert model.n_samples_ == (120 if hasattr(model, "feature_names_in_") else 40)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
+@pytest.mark.parametrize("kind", ["IncrementalPCA", "Moments"])
+def test_an_interrupted_batch_is_not_taken_in_and_may_be_given_again(rng, kind):
+    """Also one too small for the core to look for Ctrl-C while it works."""
+    X = rng.standard_normal((4000, 300))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for _ in range(5):
+            model = IncrementalPCA(2).partial_fit(X[:10])
+            moments = model._moments
+            take = model.partial_fit if kind == "IncrementalPCA" else moments.update
+            state, done = moments.to_bytes(), False
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
+                take(X)
+                done = True  # before the signal, on a fast machine
+                time.sleep(1)
+            except KeyboardInterrupt:
+                pass
+            if not done:
+                assert moments.to_bytes() == state
+                take(X)
+            assert moments.count == 4010
+            assert kind == "Moments" or model.n_samples_seen_ == 4010
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 # --- one solution, on first read ----------------------------------------------------------------------------
 
 
@@ -171,6 +261,76 @@ def test_threads_that_read_after_each_batch_see_one_model(rng):
         assert all(
             part is first for entry in found for part, first in zip(entry[::2], found[0][::2], strict=True)
         )
+
+
+@pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_made_while_another_thread_streams_are_of_one_moment(rng, twin_of):
+    X = rng.standard_normal((20, 8))
+    model, running = IncrementalPCA(2).partial_fit(X), True
+
+    def stream():
+        for i in itertools.count():
+            if not running:
+                return
+            model.partial_fit(X + i)
+            _ = model.mean_
+
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread = threading.Thread(target=stream)
+    thread.start()
+    try:
+        for _ in range(300):
+            twin = twin_of(model)
+            assert twin.n_samples_seen_ == twin._moments.count
+            assert_allclose(twin.mean_, twin._moments.mean, rtol=1e-12)
+            assert twin.partial_fit(X).n_samples_seen_ == twin._moments.count
+    finally:
+        running = False
+        thread.join()
+        sys.setswitchinterval(pause)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda model, X: model.freeze()(X),
+        lambda model, X: model.transform(X.astype("f4")),
+        lambda model, X: model.inverse_transform(X[:, :3]),
+        lambda model, X: model.reconstruct(X),
+        lambda model, X: model.squared_residuals(X),
+        lambda model, X: model.score_samples(X),
+        lambda model, X: model.get_covariance(),
+        lambda model, X: model.get_precision(),
+    ],
+    ids=[
+        *("freeze", "transform", "inverse_transform", "reconstruct", "squared_residuals"),
+        *("score_samples", "get_covariance", "get_precision"),
+    ],
+)
+def test_a_call_reads_all_of_one_model_though_batches_come_in_meanwhile(X, monkeypatch, read):
+    model = IncrementalPCA(3, whiten=True).partial_fit(X[:60])
+    alone, batch, busy = copy.deepcopy(model), 50 * X[60:] * np.arange(6) - 7, False
+
+    def meanwhile(look):
+        def looked_at(*arguments, **options):
+            nonlocal busy
+            if not busy:  # the batch is looked at too
+                busy = True
+                model.partial_fit(batch)
+                busy = False
+            return look(*arguments, **options)
+
+        return looked_at
+
+    with monkeypatch.context() as patch:
+        for name in ("vector", "matrix"):
+            patch.setattr(prinax._validation, name, meanwhile(getattr(prinax._validation, name)))
+        found = read(model, X)
+    batches = (model.n_samples_seen_ - 60) // len(batch)
+    assert batches > 1
+    possible = [read(alone, X)] + [read(alone.partial_fit(batch), X) for _ in range(batches)]
+    assert any(np.array_equal(found, right) for right in possible)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import prinax
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, Moments, covariance
@@ -24,6 +25,21 @@ def test_from_moments_is_the_fit_of_all_batches(offset):
     assert (model.n_samples_, model.n_features_in_) == (90, 6)
     assert model.noise_variance_ == pytest.approx(batch_fit.noise_variance_, rel=1e-9)
     assert_allclose(model.transform(X), batch_fit.transform(X), rtol=0, atol=1e-8)
+
+
+def test_a_model_from_moments_counts_the_rows_that_it_is_of(monkeypatch):
+    """Another thread may take in rows at any moment."""
+    moments = Moments(2)
+    moments.update([[1.0, 2.0], [3.0, 6.0], [2.0, 0.0]])
+    look = prinax._validation.enough_weight
+
+    def meanwhile(*arguments, **options):
+        moments.update([[10.0, 4.0]])
+        return look(*arguments, **options)
+
+    monkeypatch.setattr(prinax._validation, "enough_weight", meanwhile)
+    model = PCA.from_moments(moments)
+    assert (model.n_samples_, *model.mean_) in [(3, 2.0, 8 / 3), (4, 4.0, 3.0)]
 
 
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "lanczos"])

@@ -9,6 +9,8 @@ from ._base import Transformer
 from ._frozen import FrozenTransform
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ._validation import Array
 
 
@@ -66,11 +68,22 @@ class Affine(Transformer):
             Of the dtype of the fitted matrix.
         """
         self._check_fitted()
-        return FrozenTransform._of(*self._map(), self._whitening())
+        model = self._now()
+        return FrozenTransform._of(*model._map(), model._whitening())
 
     def _scores(self, A: Array) -> Array:
         Z = _core.project_fast(A, self._attributes, self._map_names)
-        return _core.project(A, self._map(), self._whitening()) if Z is None else Z
+        if Z is not None:
+            return Z
+        model = self._now()
+        return _core.project(A, model._map(), model._whitening())
+
+    def _now(self) -> Self:
+        """The model as it is at this moment, for whoever reads several attributes of one fit: another thread
+        may fit in between."""
+        model = object.__new__(type(self))
+        model.__dict__ = self._attributes.copy()
+        return model
 
     def _whitening(self) -> tuple[Array, Array] | None:
         """Variances whose roots divide the scores where ``whiten=True``, and the roots themselves for where

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from . import _validation
+from . import _core, _validation
 from ._core import __version__
 
 if TYPE_CHECKING:
@@ -110,17 +110,17 @@ class Estimator:
 
     def _set_fitted(self, state: dict[str, Any]) -> Self:
         """Swaps the fitted attributes in at once; what an earlier fit left and this one lacks goes away."""
-        attributes = self.__dict__
-        for name in self._sometimes:
-            if name in attributes and name not in state:
-                del attributes[name]
-        attributes.update(state)
+        _core.set_fitted(self.__dict__, state, self._sometimes)
         return self
 
     # --- pickling -------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, VERSION_KEY: __version__}
+        return {**self._snapshot(), VERSION_KEY: __version__}
+
+    def _snapshot(self) -> dict[str, Any]:
+        """The attributes that a copy has."""
+        return self.__dict__
 
     def __setstate__(self, state: Any) -> None:
         name = type(self).__name__

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from . import _core, _rules, _validation
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ._validation import Array
 
 
@@ -198,12 +200,16 @@ class Moments:
         return self._state.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Moments:
+    def from_bytes(cls, data: bytes) -> Self:
         """The state that `to_bytes` wrote; anything else is refused with a ValueError."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data must be bytes, got a {type(data).__name__}")
+        return cls._of(_core.Moments.from_bytes(bytes(data)))
+
+    @classmethod
+    def _of(cls, state: _core.Moments) -> Self:
         moments = cls.__new__(cls)
-        moments._state = _core.Moments.from_bytes(bytes(data))
+        moments._state = state
         return moments
 
     def __reduce__(self) -> tuple[Any, ...]:

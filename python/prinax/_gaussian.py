@@ -88,4 +88,5 @@ class GaussianProjection(Projection):
         return _core.model_precision(*self._gaussian())
 
     def _gaussian(self) -> tuple[Any, tuple[tuple[Array, Array], tuple[float, float]]]:
-        return self._map(), (self._variances(), (float(self.noise_variance_), self._noise_deviation))
+        model = self._now()
+        return model._map(), (model._variances(), (float(model.noise_variance_), model._noise_deviation))

@@ -196,6 +196,8 @@ class IncrementalPCA(GaussianProjection):
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
         """Take in the rows of X. A batch that is refused leaves everything as it was, bit for bit.
 
+        So does Ctrl-C while the batch is read. `n_samples_seen_` always says whether it has been taken in.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -223,8 +225,9 @@ class IncrementalPCA(GaussianProjection):
         d = A.shape[1]
         _parameters.components_fit_columns(p["n_components"], d)
         moments = self._moments if fitted else Moments(d)
-        moments._state.update(A, weights, p["forgetting_factor"])
-        return self._set_fitted(self._state(moments, names, p))
+        found = self._state(moments, names, p)
+        moments._state.update(A, weights, p["forgetting_factor"], (self.__dict__, found, self._sometimes))
+        return self
 
     def merge(self, other: IncrementalPCA) -> Self:
         """Take in the rows that another model has seen, on another machine say. `other` stays as it is.
@@ -252,17 +255,9 @@ class IncrementalPCA(GaussianProjection):
             names = getattr(self, "feature_names_in_", None)
             moments = self._moments
         _parameters.components_fit_columns(p["n_components"], d)
-        moments.merge(other._moments)
-        return self._set_fitted(self._state(moments, names, p))
-
-    def __copy__(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        if self.__sklearn_is_fitted__():
-            # Moments are updated in place, so each estimator has its own.
-            twin._moments = Moments.from_bytes(self._moments.to_bytes())
-            twin._solution = Solution(twin._moments, *self._solution.__reduce__()[1][1:])
-        return twin
+        found = self._state(moments, names, p)
+        moments._state.merge(other._moments._state, (self.__dict__, found, self._sometimes))
+        return self
 
     # --- reading --------------------------------------------------------------------------------------------
 
@@ -309,6 +304,18 @@ class IncrementalPCA(GaussianProjection):
         return moments, names
 
     # --- the model ------------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> dict[str, Any]:
+        """The attributes that a copy has: moments of its own, for they are updated in place."""
+        while "_moments" in self.__dict__:
+            moments = self._moments
+            state, attributes = moments._state.copy_with(self.__dict__)
+            # Otherwise another thread has called `fit` in between.
+            if attributes["_moments"] is moments:
+                twin = Moments._of(state)
+                solution = attributes["_solution"].with_moments(twin)
+                return {**attributes, "_moments": twin, "_solution": solution}
+        return self.__dict__
 
     def _state(self, moments: Moments, names: Array | None, p: dict[str, Any]) -> dict[str, Any]:
         """What a fitted estimator holds."""

@@ -214,8 +214,9 @@ class PCA(GaussianProjection):
         by = f"{cls.__name__}.from_moments"
         p = _parameters.checked(model, _parameters.PCA)
         _parameters.rowless_solver(p["svd_solver"], by)
-        state, n, d = moments_state("moments", moments), moments.count, moments.n_features
-        _validation.enough_weight(moments.weight, p["ddof"], "moments")
+        state = moments_state("moments", moments).copy()  # no batch comes in meanwhile
+        n, d = state.count, state.n_features
+        _validation.enough_weight(state.weight, p["ddof"], "moments")
         _parameters.components_fit(p["n_components"], n, d)
         fit = _core.pca_from_moments(
             state,
@@ -325,9 +326,10 @@ class PCA(GaussianProjection):
         """
         self._check_fitted()
         ratio, least = _parameters.one_rule(ratio, min_eigenvalue)
-        k, by = self._n_features_out, type(self).__name__
+        model, by = self._now(), type(self).__name__
+        k = model._n_features_out
         variances, shares = (
-            _validation.vector(getattr(self, name), k, by, name)
+            _validation.vector(getattr(model, name), k, by, name)
             for name in ("explained_variance_", "explained_variance_ratio_")
         )
         return _core.components_for(variances, shares, ratio, least)

@@ -35,11 +35,11 @@ class Projection(Affine):
             float32 for float32 X, else float64.
         """
         self._check_fitted()
-        k = self._n_features_out
-        by = f"{type(self).__name__}.inverse_transform"
+        model, by = self._now(), f"{type(self).__name__}.inverse_transform"
+        k = model._n_features_out
         Z = _validation.matrix(X, by, cols=min(k, 1))
         _validation.same_width(Z, k, by)
-        return _core.back_project(Z, self._map(), self._whitening())
+        return _core.back_project(Z, model._map(), model._whitening())
 
     def reconstruct(self, X: Any) -> Array:
         """Projection of the rows of X onto the model's subspace, in the original space; also the denoiser.
@@ -56,7 +56,7 @@ class Projection(Affine):
         ndarray of shape (n_samples, n_features)
             float32 for float32 X, else float64.
         """
-        return _core.reconstruct(self._read(X), self._map())
+        return _core.reconstruct(self._read(X), self._now()._map())
 
     def residuals(self, X: Any) -> Array:
         """What the model leaves of each row: ``X - reconstruct(X)``, in the units of X.
@@ -70,7 +70,7 @@ class Projection(Affine):
         ndarray of shape (n_samples, n_features)
             float32 for float32 X, else float64.
         """
-        return _core.residuals(self._read(X), self._map())
+        return _core.residuals(self._read(X), self._now()._map())
 
     def squared_residuals(self, X: Any) -> Array:
         """Squared length of each row's residual, in the squared units of X.
@@ -84,7 +84,7 @@ class Projection(Affine):
         ndarray of shape (n_samples,)
             float64, never negative.
         """
-        return _core.squared_residuals(self._read(X), self._map())
+        return _core.squared_residuals(self._read(X), self._now()._map())
 
     def reconstruction_error(self, X: Any) -> float:
         """Mean squared length of the residuals, in standardised units when ``scale=True``.
@@ -99,4 +99,4 @@ class Projection(Affine):
         -------
         float
         """
-        return _core.reconstruction_error(self._read(X), self._map())
+        return _core.reconstruction_error(self._read(X), self._now()._map())

@@ -31,10 +31,14 @@ class Solution:
         model = self._model
         if model is None:
             with self._lock_here():
-                model = self._model
-                if model is None:
-                    model = self._model = self._solve()
+                model = self._model = self._model or self._solve()
         return model
+
+    def with_moments(self, moments: Moments) -> Solution:
+        """The solution of a copy of the moments; solved, where that holds for as many rows."""
+        model = self._model
+        same = model is not None and model["n_samples_"] == moments.count
+        return type(self)(moments, self._n_components, model if same else None)
 
     def _lock_here(self) -> Any:
         # A process forked while another thread was solving inherits a lock that nobody will open.
@@ -43,7 +47,8 @@ class Solution:
         return self._lock[1]
 
     def _solve(self) -> dict[str, Any]:
-        moments, k = self._moments, self._n_components
+        # A copy: another thread may take in a batch meanwhile.
+        moments, k = self._moments._state.copy(), self._n_components
         n, d = moments.count, moments.n_features
         # One row has no degree of freedom left, and no variance.
         ddof = 1 if n > 1 else 0
@@ -54,8 +59,8 @@ class Solution:
             )
         k = min(k, n, d) if isinstance(k, int) else k
         seed = _rules.FIXED_SEED
-        fit = _core.pca_from_moments(moments._state, k, "auto", 0.0, seed, True, False, ddof)
-        return {**fitted_state(fit, n, d), "var_": moments._state.variances(0)}
+        fit = _core.pca_from_moments(moments, k, "auto", 0.0, seed, True, False, ddof)
+        return {**fitted_state(fit, n, d), "var_": moments.variances(0)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._moments, self._n_components, self._model)

@@ -173,11 +173,12 @@ class Whitener(Affine):
             float32 for float32 X, else float64.
         """
         self._check_fitted()
-        k, d, by = self._n_features_out, self.n_features_in_, f"{type(self).__name__}.inverse_transform"
+        model, by = self._now(), f"{type(self).__name__}.inverse_transform"
+        k, d = model._n_features_out, model.n_features_in_
         Y = _validation.matrix(X, by, cols=min(k, 1))
         _validation.same_width(Y, k, by)
-        back = _validation.matrix(self.dewhitening_matrix_, by, "dewhitening_matrix_", cols=0)
-        return _core.back_project(Y, (_validation.vector(self.mean_, d, by, "mean_"), back.T, None), None)
+        back = _validation.matrix(model.dewhitening_matrix_, by, "dewhitening_matrix_", cols=0)
+        return _core.back_project(Y, (_validation.vector(model.mean_, d, by, "mean_"), back.T, None), None)
 
     def _fit(self, X: Any, sample_weight: Any) -> Array:
         """Fits and returns X as the core reads it."""

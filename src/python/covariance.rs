@@ -1,15 +1,17 @@
 //! Second moments: covariance, inner products, row centring, and the state that streams.
 
 use super::arrays::{Matrix, Vector, bytes, filled, square, vector, with_view};
+use super::fitted::{Fitted, Swap};
 use super::jobs::compute;
 use crate::covariance::{Columns, Fading, Moments as State, MomentsOptions, center_rows as center, inner_products};
+use crate::error::Result;
 use crate::memory;
 use crate::models::{moments_from_bytes, moments_to_bytes};
 use crate::simd::Centered;
 use numpy::{PyArray1, PyArray2};
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use pyo3::types::{PyBytes, PyDict};
+use pyo3::{intern, prelude::*};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[pyfunction]
 #[pyo3(signature = (x, ddof, center, weights))]
@@ -52,43 +54,79 @@ pub(super) fn center_rows<'py>(py: Python<'py>, x: Matrix<'py>) -> PyResult<Boun
     })
 }
 
-/// Mean and scatter of rows that come in batches. The state is replaced whole: a batch that is refused leaves it as it was.
+/// Mean and scatter of rows that come in batches. A batch that is refused leaves the state as it was.
+///
+/// A reader takes the state with it, and what changes it then changes a copy. The lock is never held while Python code may
+/// run: a signal handler or a finalizer may use the same object.
 #[pyclass(frozen, module = "prinax._core")]
-pub(super) struct Moments(Mutex<State>);
+pub(super) struct Moments(Mutex<Arc<State>>);
 
 impl Moments {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn of(state: State) -> Self {
+        Self(Mutex::new(Arc::new(state)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<State>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state as it is now.
-    pub(super) fn snapshot(&self) -> PyResult<State> {
-        self.room(1, "a copy of the moments")?;
-        Ok(self.lock().clone())
+    pub(super) fn now(&self) -> Arc<State> {
+        Arc::clone(&self.lock())
     }
 
-    /// Refuses `halves` of a d x d matrix where there is no room for them.
-    fn room(&self, halves: usize, what: &'static str) -> PyResult<()> {
-        let d = self.lock().dim();
-        Ok(memory::check_matrices::<f64>(halves, (d.div_ceil(2), d), what)?)
+    /// Changes the state, and with it, at once, the attributes of the estimator whose it is.
+    fn change(
+        &self,
+        py: Python<'_>,
+        fitted: Option<Fitted<'_>>,
+        how: impl FnOnce(&mut State) -> Result<()>,
+    ) -> PyResult<()> {
+        let swap = fitted.map(Swap::prepared).transpose()?;
+        let count = {
+            let mut state = self.lock();
+            if Arc::get_mut(&mut state).is_none() {
+                room(&state, 1, "a copy of the moments")?;
+            }
+            how(Arc::make_mut(&mut state))?;
+            state.count()
+        };
+        let Some(swap) = swap else { return Ok(()) };
+        swap.set(intern!(py, "n_samples_seen_"), count)?;
+        swap.make()
     }
+}
+
+/// Refuses `halves` of a d x d matrix where there is no room for them.
+fn room(state: &State, halves: usize, what: &'static str) -> Result<()> {
+    let d = state.dim();
+    memory::check_matrices::<f64>(halves, (d.div_ceil(2), d), what)
 }
 
 #[pymethods]
 impl Moments {
     #[new]
     fn new(n_features: usize) -> PyResult<Self> {
-        Ok(Self(Mutex::new(State::new(n_features)?)))
+        Ok(Self::of(State::new(n_features)?))
     }
 
-    #[pyo3(signature = (x, weights, factor = 1.0))]
-    fn update<'py>(&self, py: Python<'py>, x: Matrix<'py>, weights: Option<Vector<'py>>, factor: f64) -> PyResult<()> {
+    #[pyo3(signature = (x, weights, factor = 1.0, fitted = None))]
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'py>,
+        weights: Option<Vector<'py>>,
+        factor: f64,
+        fitted: Option<Fitted<'py>>,
+    ) -> PyResult<()> {
         let (n, d) = x.shape();
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
         let flops = (n + 1) as f64 * (d * d) as f64;
         // The batch is read without the lock, so that no thread waits for it with the interpreter's lock in hand.
         let batch = with_view!(&x, rows => compute(py, flops, |team| Fading::of(rows, weights, factor, team)))?;
-        Ok(self.lock().append(&batch)?)
+        // A signal that came meanwhile ends the call while nothing has changed.
+        py.check_signals()?;
+        self.change(py, fitted, |state| state.append(&batch))
     }
 
     /// Rows that are all absent: looked at, and not taken in.
@@ -98,13 +136,25 @@ impl Moments {
         with_view!(&x, rows => compute(py, (n * d) as f64, |_| rows.check_finite("X")))
     }
 
-    fn merge(&self, other: &Self) -> PyResult<()> {
-        let other = other.snapshot()?;
-        Ok(self.lock().merge(&other)?)
+    #[pyo3(signature = (other, fitted = None))]
+    fn merge<'py>(&self, py: Python<'py>, other: &Self, fitted: Option<Fitted<'py>>) -> PyResult<()> {
+        let other = other.now();
+        self.change(py, fitted, |state| state.merge(&other))
     }
 
-    fn forget(&self, factor: f64) -> PyResult<()> {
-        Ok(self.lock().forget(factor)?)
+    fn forget(&self, py: Python<'_>, factor: f64) -> PyResult<()> {
+        self.change(py, None, |state| state.forget(factor))
+    }
+
+    fn copy(&self) -> Self {
+        Self(Mutex::new(self.now()))
+    }
+
+    /// Copies of the moments and of the attributes of the estimator whose they are, both as they are now.
+    fn copy_with<'py>(&self, attributes: &Bound<'py, PyDict>) -> PyResult<(Self, Bound<'py, PyDict>)> {
+        // Making a dictionary may let others run, filling it does not.
+        let attributes = attributes.copy()?;
+        Ok((self.copy(), attributes))
     }
 
     #[getter]
@@ -123,30 +173,32 @@ impl Moments {
     }
 
     fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        vector(py, self.lock().mean())
+        vector(py, self.now().mean())
     }
 
     fn scatter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.room(2, "the scatter matrix")?;
-        square(py, self.snapshot()?.scatter().unscaled())
+        let state = self.now();
+        room(&state, 2, "the scatter matrix")?;
+        square(py, state.scatter().unscaled())
     }
 
     fn variances<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(vector(py, self.lock().variances(f64::from(ddof))?))
+        Ok(vector(py, self.now().variances(f64::from(ddof))?))
     }
 
     fn covariance<'py>(&self, py: Python<'py>, ddof: u32) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        square(py, self.snapshot()?.covariance(f64::from(ddof))?)
+        square(py, self.now().covariance(f64::from(ddof))?)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        // Two copies of the numbers, their bytes, and those that Python holds.
-        self.room(4, "the bytes of the moments")?;
-        bytes(py, &moments_to_bytes(&self.snapshot()?))
+        let state = self.now();
+        // A copy of the numbers, their bytes, and those that Python holds.
+        room(&state, 3, "the bytes of the moments")?;
+        bytes(py, &moments_to_bytes(&state))
     }
 
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        Ok(Self(Mutex::new(moments_from_bytes(data)?)))
+        Ok(Self::of(moments_from_bytes(data)?))
     }
 }

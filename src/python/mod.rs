@@ -6,6 +6,7 @@
 mod arrays;
 mod covariance;
 mod errors;
+mod fitted;
 mod frozen;
 mod gaussian;
 mod hsic;
@@ -28,6 +29,8 @@ mod _core {
     use super::covariance::{Moments, center_rows, covariance, gram};
     #[pymodule_export]
     use super::errors::InternalError;
+    #[pymodule_export]
+    use super::fitted::set_fitted;
     #[pymodule_export]
     use super::frozen::FrozenTransform;
     #[pymodule_export]

@@ -140,7 +140,7 @@ pub(super) fn pca_from_moments<'py>(
     let components = n_components;
     let options =
         PcaOptions { components, solver: svd_solver, tol, seed, center, scale, ddof, ..PcaOptions::default() };
-    let state = moments.snapshot()?;
+    let state = moments.now();
     let d = state.dim();
     let fit = compute(py, cost((d, d)), |team| models::Pca::from_moments(&state, &options, team))?;
     fit_tuple(py, fit, state.epsilon() == f64::from(f32::EPSILON))
