@@ -101,6 +101,17 @@ def test_ctrl_c_ends_a_long_computation_and_leaves_the_library_usable(work, thre
     assert (out.strip(), errors, process.returncode) == ("stopped True", "", 0)
 
 
+def test_a_signal_handler_may_use_the_model_that_is_being_solved():
+    script = """
+    X = np.random.default_rng(0).standard_normal((1500, 900))
+    model = prinax.IncrementalPCA(2).partial_fit(X)
+    signal.signal(signal.SIGALRM, lambda *_: print(model.transform(X[:1]).shape))
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    print(model.transform(X[:2]).shape)
+    """
+    assert sorted(run(script, timeout=30).splitlines()) == ["(1, 2)", "(2, 2)"]
+
+
 def windows(n, d):
     return as_strided(np.random.default_rng(0).standard_normal(n + d), (n, d), (8, 8))
 

@@ -263,6 +263,25 @@ def test_threads_that_read_after_each_batch_see_one_model(rng):
         )
 
 
+def test_a_solution_may_be_asked_for_by_the_thread_that_solves_it(X, monkeypatch):
+    """As a signal handler does, or a finalizer, which the core lets run while it computes."""
+    model = IncrementalPCA(3).partial_fit(X)
+    core, inner = prinax._core.pca_from_moments, []
+
+    def entered_again(*arguments):
+        if not inner:
+            inner.append(None)
+            inner[0] = model.components_
+        return core(*arguments)
+
+    monkeypatch.setattr(prinax._core, "pca_from_moments", entered_again)
+    thread = threading.Thread(target=lambda: inner.append(model.components_), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), "it waits for itself"
+    assert inner[0] is inner[1] is model.components_
+
+
 @pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_made_while_another_thread_streams_are_of_one_moment(rng, twin_of):
     X = rng.standard_normal((20, 8))

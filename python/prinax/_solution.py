@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+from _thread import RLock
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _rules
@@ -24,14 +24,16 @@ class Solution:
 
     def __init__(self, moments: Moments, n_components: Any, model: dict[str, Any] | None = None) -> None:
         self._moments, self._n_components, self._model = moments, n_components, model
-        self._lock = (os.getpid(), allocate_lock())
+        self._lock = (os.getpid(), RLock())
 
     def model(self) -> dict[str, Any]:
         """The fitted attributes by name."""
         model = self._model
         if model is None:
             with self._lock_here():
-                model = self._model = self._model or self._solve()
+                model = self._model or self._solve()
+                # A signal handler that met this thread at work may have solved too, to the same bits.
+                model = self._model = self._model or model
         return model
 
     def with_moments(self, moments: Moments) -> Solution:
@@ -41,9 +43,10 @@ class Solution:
         return type(self)(moments, self._n_components, model if same else None)
 
     def _lock_here(self) -> Any:
-        # A process forked while another thread was solving inherits a lock that nobody will open.
+        # A process forked while another thread was solving inherits a lock that nobody will open. A thread that
+        # solves may enter again: the core lets signal handlers run, and they may read the model.
         if self._lock[0] != os.getpid():
-            self._lock = (os.getpid(), allocate_lock())
+            self._lock = (os.getpid(), RLock())
         return self._lock[1]
 
     def _solve(self) -> dict[str, Any]:
