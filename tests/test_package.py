@@ -49,7 +49,10 @@ LOADED = "print(*(name.partition('.')[2] for name in sys.modules if name.startsw
     ("use", "needed"),
     [
         ("import prinax", {"_core"}),
-        ("from prinax import FrozenTransform", {"_core", "_frames", "_frozen", "_npz", "_validation"}),
+        (
+            "from prinax import FrozenTransform",
+            {"_core", "_files", "_frames", "_frozen", "_npz", "_validation"},
+        ),
         ("from prinax import eigh", {"_core", "_frames", "_linalg", "_rules", "_validation"}),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _npz, _validation
+from . import _core, _files, _npz, _validation
 
 if TYPE_CHECKING:
     from typing import Self
@@ -85,14 +85,17 @@ class FrozenTransform(_core.FrozenTransform):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the transform to a file whose name ends in ".safetensors" or ".npz".
 
-        Neither holds anything that could be executed. The same transform gives the same bytes.
+        Neither holds anything that could be executed. The same transform gives the same bytes. A file that is
+        there is replaced at once: who reads it meanwhile gets the old one or the new one, and a `save` that
+        fails leaves it as it was.
         """
         if _suffix(path) == ".npz":
             arrays = {"matrix": self.matrix, "mean": self.mean, "scale": self.scale}
-            content = _npz.write(KIND, {name: A for name, A in arrays.items() if A is not None})
-        else:
-            content = self.to_bytes()
-        with open(path, "wb") as file:
+            with _files.replacing(path) as file:
+                _npz.write(file, KIND, {name: A for name, A in arrays.items() if A is not None})
+            return
+        content = self.to_bytes()
+        with _files.replacing(path) as file:
             file.write(content)
 
     @classmethod
@@ -120,9 +123,10 @@ class FrozenTransform(_core.FrozenTransform):
         matrix, mean, scale = (arrays.get(name) for name in NAMES)
         if matrix is None or mean is None:
             raise ValueError(f"it has no array {'matrix' if matrix is None else 'mean'!r}")
-        if matrix.dtype not in ("float32", "float64"):
+        dtype = matrix.dtype.newbyteorder("=")
+        if dtype not in ("float32", "float64"):
             raise ValueError(f"its matrix has dtype {matrix.dtype}, not float32 or float64")
-        return cls(matrix, mean, scale)
+        return cls(matrix.astype(dtype, copy=False), mean, scale)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_bytes, (self.to_bytes(),)

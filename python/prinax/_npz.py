@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 # The number before the point changes when an older reader would misread the file.
 FORMAT_VERSION = "1.0"
+LAYOUT = 1
+
+# Beside the arrays.
+LABELS = ("format", "format_version", "class", "version")
+
+# A longer number names no layout; those of thousands of digits Python does not even read.
+MOST_DIGITS = 18
 
 # Of a zip file: the bytes before an entry's name, where among them the lengths of the name and of what
 # follows it stand, and the first bytes of the directory behind the last entry.
@@ -27,12 +34,10 @@ DIRECTORY = b"PK\x01\x02"
 LONGEST_HEADER = 1024
 
 
-def write(kind: str, arrays: dict[str, Array]) -> bytes:
-    """The file; the same arrays give the same bytes."""
-    file = io.BytesIO()
+def write(file: BinaryIO, kind: str, arrays: dict[str, Array]) -> None:
+    """Writes the file, piece by piece; the same arrays give the same bytes."""
     labels = {"format": "prinax", "format_version": FORMAT_VERSION, "class": kind, "version": __version__}
     np.savez(file, **{name: np.array(text) for name, text in labels.items()}, **arrays)  # type: ignore[arg-type]
-    return file.getvalue()
 
 
 def read(content: bytes, kind: str, names: tuple[str, ...]) -> dict[str, Array]:
@@ -52,12 +57,17 @@ def read(content: bytes, kind: str, names: tuple[str, ...]) -> dict[str, Array]:
                 if name in arrays:
                     raise ValueError(f"it has two arrays named {name!r:.40}")
                 arrays[name] = _entry(archive, entry)
+    except MemoryError:
+        raise  # says nothing about the file
     except Exception as error:  # what zipfile and NumPy raise on a damaged file has no common kind
         raise ValueError(f"it is damaged, cut short or no .npz file ({error})") from error
-    labels = {name: str(arrays.pop(name, "")) for name in ("format", "format_version", "class", "version")}
+    labels = {name: _text(name, arrays.pop(name, None)) for name in LABELS}
     if labels["format"] != "prinax" or labels["class"] != kind:
         raise ValueError(f"it holds no prinax {kind}, but {labels['class'] or 'something else':.40}")
-    if _major(labels["format_version"]) > _major(FORMAT_VERSION):
+    layout = _major(labels["format_version"])
+    if layout is None or layout < LAYOUT:
+        raise ValueError(f"it has a layout named {labels['format_version']!r:.40}, which no such file has")
+    if layout > LAYOUT:
         raise ValueError(
             f"its layout {labels['format_version']:.40}, written by prinax {labels['version']:.40}, is newer "
             f"than the {FORMAT_VERSION} of prinax {__version__}: upgrade prinax"
@@ -98,6 +108,20 @@ def _entry(archive, entry) -> Array:  # type: ignore[no-untyped-def]
     return values.reshape(shape, order="F" if fortran else "C")
 
 
-def _major(version: str) -> int:
+def _text(name: str, label: Array | None) -> str:
+    """The text of a label, "" without one. NumPy does not look at whether there are such characters."""
+    if label is None:
+        return ""
+    if label.dtype.kind != "U" or label.size != 1:
+        raise ValueError(f"its {name} is no text")
+    try:
+        text = label.tobytes().decode("utf-32-be" if label.dtype.str.startswith(">") else "utf-32-le")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"its {name} is no text: {error.reason}") from error
+    return text.rstrip("\0")
+
+
+def _major(version: str) -> int | None:
+    """The number before the point."""
     digits = version.partition(".")[0]
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS else None
