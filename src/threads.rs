@@ -7,10 +7,12 @@ use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use std::cell::Cell;
 use std::env;
+use std::mem;
 use std::num::NonZero;
 use std::ptr;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId, available_parallelism};
 use std::time::{Duration, Instant};
 
@@ -219,7 +221,8 @@ pub fn run<R: Send>(threads: usize, poll: impl FnMut() -> bool + Send, work: imp
 struct Entry {
     process: u32,
     threads: usize,
-    pool: Pool,
+    pool: OnceLock<Pool>,
+    starting: Mutex<()>,
     next: *const Entry,
 }
 
@@ -298,28 +301,46 @@ impl Drop for Helping<'_> {
 }
 
 /// The pool of this process with `threads` threads; `None` when the system refuses to start them.
-///
-/// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever.
-#[allow(unsafe_code)]
 fn pool(threads: usize) -> Option<&'static Pool> {
-    static NEWEST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
-    let process = std::process::id();
-    let mut at = NEWEST.load(Ordering::Acquire).cast_const();
-    let newest = at;
-    // SAFETY: entries are leaked and, atomics apart, never changed after `store`, which published them with Release.
-    while let Some(entry) = unsafe { at.as_ref() } {
-        if entry.process == process && entry.threads == threads {
-            return Some(&entry.pool);
-        }
-        at = entry.next;
+    let entry = entry(std::process::id(), threads);
+    if let Some(pool) = entry.pool.get() {
+        return Some(pool);
+    }
+    // Whoever comes while another thread of this process starts the pool waits for it.
+    let _alone = locked(&entry.starting);
+    if let Some(pool) = entry.pool.get() {
+        return Some(pool);
     }
     let name = |i| format!("prinax-{i}");
     let started = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
-    let pool = Pool { threads: started, working: AtomicUsize::new(0) };
-    let entry: &'static mut Entry = Box::leak(Box::new(Entry { process, threads, pool, next: newest }));
-    // Two threads at once: one entry drops out of the list, its pool still works for the caller that holds it.
-    NEWEST.store(entry, Ordering::Release);
-    Some(&entry.pool)
+    Some(entry.pool.get_or_init(|| Pool { threads: started, working: AtomicUsize::new(0) }))
+}
+
+/// The entry of that pool, one for a process and a size.
+///
+/// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever. The
+/// locks of the entries belong to one process each.
+#[allow(unsafe_code)]
+fn entry(process: u32, threads: usize) -> &'static Entry {
+    static NEWEST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+    loop {
+        let newest = NEWEST.load(Ordering::Acquire).cast_const();
+        let mut at = newest;
+        // SAFETY: entries are leaked, and were published with Release; what changes in them later is atomic or locked.
+        while let Some(entry) = unsafe { at.as_ref() } {
+            if entry.process == process && entry.threads == threads {
+                return entry;
+            }
+            at = entry.next;
+        }
+        // An `Rc` may move while others hold its address. It is looked up again whether or not it came into the list:
+        // another thread may have been first, with an entry for the same pool.
+        let entry = Rc::new(Entry { process, threads, pool: OnceLock::new(), starting: Mutex::new(()), next: newest });
+        let place = Rc::as_ptr(&entry).cast_mut();
+        if NEWEST.compare_exchange(newest.cast_mut(), place, Ordering::Release, Ordering::Relaxed).is_ok() {
+            mem::forget(entry);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -375,6 +396,16 @@ mod tests {
             let outer = |team: &Team| team.map((0..9).collect(), |i: usize| inner(team, i)).iter().sum::<usize>();
             assert_eq!(run(threads, || false, outer), 36 * 36);
         }
+    }
+
+    #[test]
+    fn threads_that_meet_at_the_first_call_share_one_pool() {
+        let size = 11; // of no other test
+        let pools: Vec<usize> = thread::scope(|scope| {
+            let found: Vec<_> = (0..8).map(|_| scope.spawn(|| ptr::from_ref(pool(size).unwrap()).addr())).collect();
+            found.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(pools.iter().all(|&at| at == pools[0]));
     }
 
     #[test]

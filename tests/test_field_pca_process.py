@@ -128,6 +128,28 @@ def test_one_thread_computes_on_the_one_that_called():
     assert run(script) == "0"
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="Linux lists the threads of a process")
+def test_threads_that_meet_at_their_first_call_share_one_pool():
+    script = """
+    prinax.set_num_threads(50)
+    X, barrier = np.random.default_rng(0).standard_normal((3000, 300)), threading.Barrier(8)
+
+    def fit():
+        barrier.wait()
+        PCA(3).fit(X)
+
+    before = tasks()
+    threads = [threading.Thread(target=fit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    time.sleep(0.2)
+    print(tasks() - before)
+    """
+    assert run(script, OPENBLAS_NUM_THREADS="1") == "50"
+
+
 @pytest.mark.parametrize("name", ["PRINAX_NUM_THREADS", "OMP_NUM_THREADS"])
 def test_an_environment_that_asks_for_a_million_threads_gets_what_a_machine_can_start(name):
     script = """

@@ -8,6 +8,9 @@ from . import _core, _rules
 def set_num_threads(n: int | None) -> None:
     """Set how many threads prinax uses in this process. No result depends on it, not in one bit.
 
+    They are started by the first call that needs them, and kept asleep from then on: another number later
+    starts threads of its own beside them.
+
     Parameters
     ----------
     n : int or None
