@@ -112,6 +112,25 @@ def test_a_signal_handler_may_use_the_model_that_is_being_solved():
     assert sorted(run(script, timeout=30).splitlines()) == ["(1, 2)", "(2, 2)"]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_finalizer_computes_while_the_interpreter_shuts_down(threads):
+    """Nobody has pressed Ctrl-C: there was nobody left to ask."""
+    script = f"""
+    prinax.set_num_threads({threads})
+    X = windows(100_000, 500)
+
+    class Last:
+        model, rows, write = PCA(2, svd_solver="covariance_eigh"), X, os.write
+
+        def __del__(self):
+            self.model.fit(self.rows)
+            self.write(1, str(self.model.n_samples_).encode())
+
+    last = Last()
+    """
+    assert run(script) == "100000"
+
+
 def windows(n, d):
     return as_strided(np.random.default_rng(0).standard_normal(n + d), (n, d), (8, 8))
 

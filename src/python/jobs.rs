@@ -46,15 +46,12 @@ pub(super) fn compute_watched<R: Send>(
         if signal.is_some() {
             return true;
         }
-        // `attach` would panic while the interpreter shuts down; `None` then means: give up.
-        match Python::try_attach(|py| py.check_signals().and_then(|()| watch(py))) {
-            Some(Ok(())) => false,
-            Some(Err(error)) => {
-                signal = Some(error);
-                true
-            }
-            None => true,
+        // `None`: the interpreter shuts down, and nobody can ask for anything any more. The work goes on: a finalizer may
+        // be waiting for it.
+        if let Some(Err(error)) = Python::try_attach(|py| py.check_signals().and_then(|()| watch(py))) {
+            signal = Some(error);
         }
+        signal.is_some()
     };
     let result = guard(|| py.detach(|| run(threads, poll, work)));
     if let Some(error) = signal {

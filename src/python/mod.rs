@@ -57,13 +57,17 @@ mod _core {
     use super::spca::{fit_kernel_spca, fit_spca, kernel_spca_scores};
     #[pymodule_export]
     use super::whitening::fit_whitener;
+    use numpy::{PyArray1, PyArrayMethods};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
-    fn init(_module: &super::Bound<'_, super::PyModule>) {
+    fn init(module: &super::Bound<'_, super::PyModule>) {
         super::errors::remember_panics();
+        // What the numpy crate imports from NumPy when it is first needed, it needs now: a finalizer may make the first call,
+        // when nothing can be imported any more.
+        let _ = PyArray1::<f64>::zeros(module.py(), 0, false).try_readonly();
     }
 }
