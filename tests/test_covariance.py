@@ -1,5 +1,8 @@
 """covariance, gram, center_rows and Moments against the longdouble oracle."""
 
+import copy
+import pickle
+
 import numpy as np
 import oracle
 import pytest
@@ -260,9 +263,6 @@ def test_a_rejected_batch_leaves_the_moments_bit_identical(batch):
 
 
 def test_moments_survive_bytes_pickle_and_copy():
-    import copy
-    import pickle
-
     X = rows((30, 3), offset=1e8)
     moments = streamed(X[:20], [20])
     for twin in (
@@ -359,3 +359,22 @@ def test_merge_refuses_another_width_or_another_thing():
         Moments(3).merge(streamed(rows((9, 4)), [9]))
     with pytest.raises(TypeError):
         Moments(3).merge(np.eye(3))
+
+
+class Labelled(Moments):
+    """A subclass at module level, as pickle needs it, with attributes of both kinds."""
+
+    __slots__ = ("unit",)
+
+
+@pytest.mark.parametrize("added", [{}, {"tag": ["first"]}, {"unit": "mm"}, {"tag": ["first"], "unit": "mm"}])
+def test_copies_of_moments_keep_what_a_subclass_has_added(added):
+    moments = Labelled(2)
+    moments.update([[1.0, 2.0], [3.0, 6.0]])
+    for name, value in added.items():
+        setattr(moments, name, value)
+    for twin in (pickle.loads(pickle.dumps(moments)), copy.deepcopy(moments), copy.copy(moments)):
+        assert type(twin) is Labelled
+        assert {name: getattr(twin, name) for name in ("tag", "unit") if hasattr(twin, name)} == added
+        twin.update([[5.0, 6.0]])
+        assert (twin.count, moments.count) == (3, 2)

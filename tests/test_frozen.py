@@ -332,3 +332,20 @@ def test_a_mean_beyond_float32_under_float32_rows():
     eye = np.eye(2, dtype=np.float32)
     assert_array_equal(FrozenTransform(eye, [2e39, 0.0])(X), [[-np.inf, 2], [-np.inf, 4]])
     assert_array_equal(FrozenTransform(eye, [2e39, 0.0], [1e39, 1.0])(X), [[-2, 2], [-2, 4]])
+
+
+class Labelled(FrozenTransform):
+    """A subclass at module level, as pickle needs it, with attributes of both kinds."""
+
+    __slots__ = ("__dict__", "unit")
+
+
+def test_copies_keep_what_a_subclass_has_added():
+    frozen = Labelled(np.eye(2), np.zeros(2))
+    frozen.tag, frozen.unit = ["first"], "mm"
+    for twin in (pickle.loads(pickle.dumps(frozen)), copy.deepcopy(frozen), copy.copy(frozen)):
+        assert type(twin) is Labelled
+        assert (twin.tag, twin.unit) == (["first"], "mm")
+        assert twin.to_bytes() == frozen.to_bytes()
+    assert copy.copy(frozen).tag is frozen.tag
+    assert copy.deepcopy(frozen).tag is not frozen.tag

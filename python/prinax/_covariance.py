@@ -212,8 +212,15 @@ class Moments:
         moments._state = state
         return moments
 
+    def __getstate__(self) -> Any:
+        """What a subclass has added, as `object` puts it: attributes, or these and those in slots."""
+        state = super().__getstate__()
+        attributes, *slots = state if isinstance(state, tuple) else (state,)
+        added = {name: value for name, value in attributes.items() if name != "_state"} or None
+        return (added, *slots) if slots else added
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
+        return type(self).from_bytes, (self.to_bytes(),), self.__getstate__()
 
     def __repr__(self) -> str:
         return f"Moments(n_features={self.n_features}, count={self.count}, weight={self.weight:g})"

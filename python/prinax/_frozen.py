@@ -129,7 +129,8 @@ class FrozenTransform(_core.FrozenTransform):
         return cls(matrix.astype(dtype, copy=False), mean, scale)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
+        # The state is what a subclass has added.
+        return type(self).from_bytes, (self.to_bytes(),), self.__getstate__()
 
     def __repr__(self) -> str:
         return f"FrozenTransform({self.n_features} -> {self.n_components}, {self.dtype})"
