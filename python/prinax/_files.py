@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     takes no new one, is written in place.
     """
     target = os.path.realpath(os.fsdecode(path))  # not the link to it
-    opened = _beside(target)
+    mode = _mode(target)
+    opened = _beside(target, mode)
     if opened is None:
         with open(path, "wb") as file:
             yield file
@@ -31,26 +32,30 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with open(descriptor, "wb") as file:
             yield file
+        if mode is not None:
+            os.chmod(new, stat.S_IMODE(mode))  # with what the umask keeps from a new file
         os.replace(new, target)
     except BaseException:
-        os.unlink(new)
+        with suppress(OSError):
+            os.unlink(new)
         raise
 
 
-def _beside(target: str) -> tuple[int, str] | None:
-    """An open new file in the folder of `target`, and its name; None where `target` is not to be replaced."""
-    new = os.path.join(os.path.dirname(target), f".prinax-{os.urandom(8).hex()}")
+def _mode(target: str) -> int | None:
+    """Kind and permissions of the file; None where there is none."""
     try:
-        mode = os.stat(target).st_mode
+        return os.stat(target).st_mode
     except OSError:
-        mode = None
+        return None
+
+
+def _beside(target: str, mode: int | None) -> tuple[int, str] | None:
+    """An open new file in the folder of `target`, and its name; None where `target` is not to be replaced."""
     if mode is not None and not (stat.S_ISREG(mode) and os.access(target, os.W_OK)):
         return None
+    new = os.path.join(os.path.dirname(target), f".prinax-{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
-        descriptor = os.open(new, flags, READ_AND_WRITE)
+        return os.open(new, flags, READ_AND_WRITE if mode is None else stat.S_IMODE(mode)), new
     except OSError:
         return None
-    if mode is not None:
-        os.chmod(new, stat.S_IMODE(mode))
-    return descriptor, new
