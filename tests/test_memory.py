@@ -107,7 +107,7 @@ LIMITED = """
 @pytest.mark.parametrize(
     ("before", "megabytes", "call"),
     [
-        ("M = prinax.Moments(6000); M.update(many(2, 6000))", 400, "M.covariance()"),
+        ("M = prinax.Moments(6000); M.update(many(2, 6000))", 250, "M.covariance()"),
         ("M = prinax.Moments(6000); M.update(many(2, 6000))", 100, "M.scatter()"),
         ("M = prinax.Moments(6000); M.update(many(2, 6000))", 100, "M.to_bytes()"),
         ("M = prinax.Moments(6000); M.update(many(2, 6000))", 100, "M.merge(M)"),
