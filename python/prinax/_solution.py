@@ -43,8 +43,8 @@ class Solution:
         return type(self)(moments, self._n_components, model if same else None)
 
     def _lock_here(self) -> Any:
-        # A process forked while another thread was solving inherits a lock that nobody will open. A thread that
-        # solves may enter again: the core lets signal handlers run, and they may read the model.
+        # A process forked while another thread was solving inherits a lock that nobody will open. A thread
+        # that solves may enter again: the core lets signal handlers run, and they may read the model.
         if self._lock[0] != os.getpid():
             self._lock = (os.getpid(), RLock())
         return self._lock[1]
