@@ -3,35 +3,25 @@
 //! rayon's global pool deadlocks in a forked child, whose threads do not exist. Pools here are leaked and found by
 //! (process id, size), so a child makes its own and never touches its parent's.
 
+mod pool;
+mod size;
+
 use crate::error::{Error, Result};
-use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
-use std::cell::Cell;
-use std::env;
+use pool::{AtWork, Helping, Pool, WAKEFUL};
+pub use size::{num_threads, set_num_threads};
 use std::mem;
-use std::num::NonZero;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, ThreadId, available_parallelism};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long a thread of a computation stays awake with nothing to do, before it sleeps: a scheduler may put a thread that
-/// was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
-const WAKEFUL: Duration = Duration::from_millis(10);
-
 /// How long the calling thread sleeps at a time after that, while the helpers finish.
 const NAP: Duration = Duration::from_millis(1);
-
-/// Most threads of the pool, where the machine has no more CPUs: so many begin in a quarter of a second on two of them, a
-/// thousand in several seconds, and a million never.
-const MANY: usize = 256;
-
-/// The size set by [`set_num_threads`]; 0 = not set.
-static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The threads that share one computation, and what ends it early.
 ///
@@ -165,45 +155,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the size of prinax's pool for this process; `None` returns to the environment's choice.
-///
-/// # Errors
-/// [`Error::Value`] for more than 256, or than the CPUs that this process may use where those are more.
-pub fn set_num_threads(threads: Option<NonZero<usize>>) -> Result<()> {
-    if let Some(wanted) = threads.filter(|n| n.get() != at_most(n.get())) {
-        return Err(Error::value("n", wanted, format!("at most {} threads here", at_most(wanted.get()))));
-    }
-    CHOSEN.store(threads.map_or(0, NonZero::get), Ordering::Relaxed);
-    Ok(())
-}
-
-/// The size of prinax's pool: [`set_num_threads`], else `PRINAX_NUM_THREADS`, else `OMP_NUM_THREADS`, else the CPUs this
-/// process may use (affinity and cgroup quota counted). What the environment asks for is cut to what [`set_num_threads`] takes.
-#[must_use]
-pub fn num_threads() -> usize {
-    match CHOSEN.load(Ordering::Relaxed) {
-        0 => from_environment("PRINAX_NUM_THREADS")
-            .or_else(|| from_environment("OMP_NUM_THREADS"))
-            .map_or_else(cpus, at_most),
-        chosen => chosen,
-    }
-}
-
-/// The CPUs that this process may use.
-fn cpus() -> usize {
-    available_parallelism().map_or(1, NonZero::get)
-}
-
-/// As many threads, or the most that a pool has.
-fn at_most(threads: usize) -> usize {
-    if threads <= MANY { threads } else { threads.min(cpus().max(MANY)) }
-}
-
-/// A positive number in `name`; OpenMP allows a list by nesting level, of which the first counts.
-fn from_environment(name: &str) -> Option<usize> {
-    env::var(name).ok()?.split(',').next()?.trim().parse().ok().filter(|&n| n > 0)
-}
-
 /// Runs `work` on the calling thread, with a team of `threads` threads that it is one of, and calls `poll` there every 50 ms;
 /// once that says `true`, the team's next [`check`](Team::check) ends the work.
 ///
@@ -226,80 +177,6 @@ struct Entry {
     next: *const Entry,
 }
 
-/// Threads, and how many computations are at work in them.
-struct Pool {
-    threads: ThreadPool,
-    working: AtomicUsize,
-}
-
-thread_local! {
-    /// Whether this thread of a pool is at work, or keeps a vigil already.
-    static OCCUPIED: Cell<bool> = const { Cell::new(false) };
-}
-
-impl Pool {
-    /// Has `threads` threads keep a vigil. Each wakes two more, so that many are awake soon.
-    fn wake(&'static self, threads: usize) {
-        let Some(more) = threads.checked_sub(1) else { return };
-        self.threads.spawn(move || {
-            self.wake(more / 2);
-            self.wake(more - more / 2);
-            self.keep_vigil();
-        });
-    }
-
-    /// Does whatever there is to do in the pool, and does not fall asleep in between while a computation is at work.
-    fn keep_vigil(&self) {
-        if OCCUPIED.replace(true) {
-            return; // met while waiting at work, which must go on as soon as it can
-        }
-        let mut since = Instant::now();
-        while self.working.load(Ordering::Relaxed) > 0 && since.elapsed() < WAKEFUL {
-            match rayon::yield_now() {
-                Some(Yield::Executed) => since = Instant::now(),
-                _ => thread::yield_now(),
-            }
-        }
-        OCCUPIED.set(false);
-    }
-}
-
-/// One computation that a pool helps with; counted off also where it panics.
-struct AtWork(&'static Pool);
-
-impl AtWork {
-    fn begin(pool: &'static Pool) -> Self {
-        pool.working.fetch_add(1, Ordering::Relaxed);
-        pool.wake(pool.threads.current_num_threads());
-        Self(pool)
-    }
-}
-
-impl Drop for AtWork {
-    fn drop(&mut self) {
-        self.0.working.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A thread of a pool that helps with a map; counted off also where it panics.
-struct Helping<'a> {
-    helpers: &'a AtomicUsize,
-    occupied: bool,
-}
-
-impl<'a> Helping<'a> {
-    fn begin(helpers: &'a AtomicUsize) -> Self {
-        Self { helpers, occupied: OCCUPIED.replace(true) }
-    }
-}
-
-impl Drop for Helping<'_> {
-    fn drop(&mut self) {
-        OCCUPIED.set(self.occupied);
-        self.helpers.fetch_sub(1, Ordering::Release);
-    }
-}
-
 /// The pool of this process with `threads` threads; `None` when the system refuses to start them.
 fn pool(threads: usize) -> Option<&'static Pool> {
     let entry = entry(std::process::id(), threads);
@@ -311,9 +188,8 @@ fn pool(threads: usize) -> Option<&'static Pool> {
     if let Some(pool) = entry.pool.get() {
         return Some(pool);
     }
-    let name = |i| format!("prinax-{i}");
-    let started = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
-    Some(entry.pool.get_or_init(|| Pool { threads: started, working: AtomicUsize::new(0) }))
+    let pool = Pool::start(threads)?;
+    Some(entry.pool.get_or_init(|| pool))
 }
 
 /// The entry of that pool, one for a process and a size.

@@ -166,7 +166,7 @@ def test_threads_that_meet_at_their_first_call_share_one_pool():
     time.sleep(0.2)
     print(tasks() - before)
     """
-    assert run(script, OPENBLAS_NUM_THREADS="1") == "50"
+    assert run(script, OPENBLAS_NUM_THREADS="1") == "49"  # beside the one that calls
 
 
 @pytest.mark.parametrize("name", ["PRINAX_NUM_THREADS", "OMP_NUM_THREADS"])
