@@ -2,12 +2,13 @@
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, Moments, center_rows, covariance, gram
+from prinax import PCA, IncrementalPCA, Moments, center_rows, covariance, gram
 
 EPS = {"f4": 2.0**-23, "f8": 2.0**-52}
 SHAPES = [(2, 1), (2, 3), (3, 2), (17, 5), (100, 33), (700, 7), (40, 130), (1025, 24), (30, 260)]
@@ -93,6 +94,58 @@ def test_a_common_factor_of_the_weights_cancels(unit, rng):
         model = PCA(ddof=0, svd_solver=solver).fit(X, sample_weight=w)
         assert_allclose(model.explained_variance_, np.linalg.eigvalsh(wanted)[::-1], rtol=1e-13)
         assert_allclose(model.total_variance_, wanted.trace(), rtol=1e-13)
+
+
+def exact_covariance(X, weights):
+    """The weighted covariance (ddof=0) of these numbers, in fractions."""
+    rows, w = [[Fraction(float(x)) for x in row] for row in X], [Fraction(float(w)) for w in weights]
+    mean = [sum(a * row[j] for a, row in zip(w, rows)) / sum(w) for j in range(len(rows[0]))]
+    centred = [[x - m for x, m in zip(row, mean)] for row in rows]
+    d = range(len(mean))
+    return np.array(
+        [[float(sum(a * c[i] * c[j] for a, c in zip(w, centred)) / sum(w)) for j in d] for i in d]
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "far", "light", "unit"),
+    [
+        ("f4", 1e25, 1e-46, 1.0),  # the weight is no number of float32, the row counts all the same
+        ("f4", 1e25, 1e-46, 1e300),
+        ("f4", 1e19, 1e-37, 1.0),  # in the unit of the far row nothing is left of the others
+        ("f4", 2.0, 1e-46, 1.0),
+        ("f8", 1e160, 1e-318, 1.0),
+        ("f8", 1e140, 1e-300, 1.0),
+    ],
+)
+def test_rows_of_hardly_any_weight_count_where_they_lie_far_enough(dtype, far, light, unit):
+    X = np.array([[1, 0, 5], [2, 1, 5], [0, 3, 5], [far, 1, 5], [-3, far, 5]], dtype)
+    weights = np.array([1, 1, 1, light, light]) * unit
+    right = exact_covariance(X, weights)
+    size = np.sqrt(np.outer(right.diagonal(), right.diagonal())) + (right == 0)
+    moments = Moments(3)
+    for row, weight in zip(X[::-1], weights[::-1]):
+        moments.update(row[None], [weight])
+    for C in (covariance(X, ddof=0, sample_weight=weights), moments.covariance(0)):
+        assert np.abs((C - right) / size).max() <= 8 * EPS[dtype]
+
+
+def test_a_column_that_varies_in_rows_of_hardly_any_weight_alone_varies():
+    X = np.array([[1, 0], [2, 0], [0, 0], [1, 1], [-3, 2]], "f4")
+    weights = np.array([1, 1, 1, 1e-200, 1e-203])
+    C, right = covariance(X, ddof=0, sample_weight=weights), exact_covariance(X, weights)
+    assert_allclose(C[1, 1], right[1, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_weights_of_many_magnitudes_in_many_chunks_are_those_of_the_definition(rng, dtype):
+    X = (rng.standard_normal((20_000, 3)) + 5).astype(dtype)
+    weights = 2.0 ** rng.integers(-300, 300, len(X)) * (rng.random(len(X)) < 0.9)
+    rows, w = X.astype(np.longdouble), weights.astype(np.longdouble)
+    centred = rows - w @ rows / w.sum()
+    right = (centred.T * w) @ centred / w.sum()
+    C = covariance(X, ddof=0, sample_weight=weights)
+    assert np.abs(C - right).max() <= 64 * EPS[dtype] * right.diagonal().max()
 
 
 def test_integer_weights_equal_repeated_rows():
@@ -236,6 +289,54 @@ def test_forget_multiplies_the_weight_of_every_row_so_far():
     weights = np.where(np.arange(40) < 25, 0.25, 1.0)
     assert_covariance(moments.covariance(), X, weights=weights)
     assert_allclose(moments.mean, oracle.weighted_mean(X, weights).astype(float), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("factor", "times"), [(0.5, 1060), (0.5, 1072), (0.78, 2900), (1e-100, 3)])
+def test_the_covariance_does_not_depend_on_what_is_forgotten_of_all_rows_alike(factor, times):
+    X = rows((10, 3), offset=7.0)
+    moments = Moments(3)
+    moments.update(X)
+    right = moments.covariance(0)
+    for _ in range(times):
+        moments.forget(factor)
+    assert 0 < moments.weight < 1e-290
+    again = Moments.from_bytes(moments.to_bytes())
+    assert_allclose(again.covariance(0), right, rtol=1e-12)
+    assert_allclose(again._state.variances(0), right.diagonal(), rtol=1e-12)
+    moments.merge(again)
+    assert_allclose(moments.covariance(0), right, rtol=1e-12)
+
+
+def test_rows_whose_weight_has_faded_to_nothing_have_been_seen():
+    X = rows((10, 3))
+    moments, others = Moments(3), Moments(3)
+    moments.update(X.astype("f4"))
+    others.update(X + 1)
+    for _ in range(4):
+        moments.forget(1e-100)
+    assert (moments.weight, moments.count) == (0.0, 10)
+    right = others.covariance()
+    others.merge(moments)
+    moments.update(X + 1)
+    for merged in (moments, others):
+        assert (merged.weight, merged.count) == (10.0, 20)
+        assert_array_equal(merged.covariance(), right)
+
+
+def test_weights_whose_sum_overflows_are_refused_in_a_stream_as_in_one_batch():
+    X, weights = np.array([[1.0, 2.0], [3.0, 5.0]]), [8e307, 8e307]
+    moments = Moments(2)
+    moments.update(X, weights)
+    before = moments.to_bytes()
+    with pytest.raises(ValueError, match="sample_weight must be light enough .* a finite sum, got weights"):
+        moments.update(X, weights)
+    with pytest.raises(ValueError, match="other must be light enough that all weights have a finite sum"):
+        moments.merge(moments)
+    assert moments.to_bytes() == before
+    stream = IncrementalPCA(1, forgetting_factor=0.9).partial_fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight must be light enough"):
+        stream.partial_fit(X, sample_weight=[1.6e308, 1e307])
+    assert_allclose(stream.explained_variance_, IncrementalPCA(1).fit(X, sample_weight=[0.9, 1]).var_.sum(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [-0.1, 1.5, np.nan])

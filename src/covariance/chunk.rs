@@ -1,10 +1,11 @@
 //! The moments of one chunk of rows: pilot, panels, tiles, and the correction for the pilot's distance from the mean.
 
+use super::fading::Fading;
 use super::moments::{Moments, two_sum};
 use super::pilot::{Pilot, Sample};
 use super::product::Product;
 use super::scaled::row_start;
-use super::weights::{RowWeights, total};
+use super::weights::{ChunkWeights, RowWeights, total};
 use crate::error::Result;
 use crate::matrix::{MatrixView, zeros};
 use crate::power::scale;
@@ -14,11 +15,14 @@ use crate::threads::Team;
 use std::mem::take;
 use std::ops::Range;
 
+/// Share of an epsilon of the scatter that rows too light to be summed with the others may add to it unseen.
+const UNSEEN: f64 = 0.25;
+
 /// The matrix, and how it is to be read.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a, T> {
     pub(super) x: MatrixView<'a, T>,
-    pub(super) weights: Option<&'a RowWeights<'a, T>>,
+    pub(super) weights: Option<RowWeights<'a>>,
     pub(super) centered: bool,
 }
 
@@ -26,34 +30,81 @@ pub(super) struct Source<'a, T> {
 pub(super) struct Scratch<T> {
     product: Product<T>,
     sums: Vec<f64>,
+    weights: ChunkWeights<T>,
 }
 
 impl<T: Lane> Scratch<T> {
     /// For chunks of at most `rows` rows.
     pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
-        Ok(Self { product: Product::new(rows, cols, team)?, sums: Vec::new() })
+        Ok(Self { product: Product::new(rows, cols, team)?, sums: Vec::new(), weights: ChunkWeights::default() })
     }
 
-    /// The moments of the rows in `range`.
-    pub(super) fn moments(&mut self, source: Source<T>, range: Range<usize>, team: &Team) -> Result<Moments> {
+    /// The moments of the rows in `range`, and what they leave of those before.
+    pub(super) fn moments(&mut self, source: Source<T>, range: Range<usize>, team: &Team) -> Result<Fading> {
         let x = source.x.rows_in(range.clone());
-        let rows = source.weights.map(|w| w.rows(range.clone()));
-        let mut sample = Sample::Spread;
+        let Some(rows) = source.weights else {
+            let (mut moments, _) = self.of_rows(x, None, source.centered, team)?;
+            moments.set_rows(x.rows() as u64, x.rows() as f64, 0);
+            return Ok(Fading::new(moments, 1.0));
+        };
+        let mut weights = take(&mut self.weights);
+        let kept = weights.fill(rows, range);
+        weights.check_others(x)?;
+        let (mut moments, mut blurred) = self.of_rows(x, Some(weights.taken()), source.centered, team)?;
+        moments.set_rows(weights.count, weights.weight(), weights.level);
+        blurred |= light_rows_count(x, &weights, &moments);
+        if blurred {
+            moments = self.of_bands(x, &mut weights, source.centered, team)?;
+        }
+        self.weights = weights;
+        Ok(Fading::new(moments, kept))
+    }
+
+    /// The moments of rows of very different weights, merged from those of rows of similar ones: rows that hardly count may
+    /// lie so far away that in their unit nothing is left of the others, or of themselves.
+    fn of_bands(
+        &mut self,
+        x: MatrixView<T>,
+        weights: &mut ChunkWeights<T>,
+        centered: bool,
+        team: &Team,
+    ) -> Result<Moments> {
+        let (mut whole, mut below) = (Moments::new(x.cols())?, i32::MAX);
+        while let Some(band) = weights.band_below(below) {
+            below = *band.start();
+            weights.take(band);
+            let (mut moments, _) = self.of_rows(x, Some(weights.taken()), centered, team)?;
+            moments.set_rows(0, weights.weight(), weights.level);
+            whole.merge(&moments)?;
+        }
+        whole.set_rows(weights.count, whole.weight(), 0);
+        Ok(whole)
+    }
+
+    /// The moments of `x`, rows not yet counted, and whether weights blur them.
+    fn of_rows(
+        &mut self,
+        x: MatrixView<T>,
+        rows: Option<Weights<T>>,
+        centered: bool,
+        team: &Team,
+    ) -> Result<(Moments, bool)> {
+        // With weights every row is looked at, all the same.
+        let mut sample = if rows.is_some() { Sample::All } else { Sample::Spread };
         loop {
-            let mut pilot = Pilot::of(x, rows, source.centered, sample, self.product.shape());
+            let mut pilot = Pilot::of(x, rows, centered, sample, self.product.shape());
             self.accumulate(x, rows, &pilot, team)?;
-            let mut moments =
-                self.correct(&mut pilot, rows.map_or(x.rows() as f64, |w| total(w.weights)), source.centered)?;
-            if moments.scatter_is_finite() && !(sample == Sample::Spread && pilot.lost(x, |j| moments.scatter_at(j, j)))
-            {
-                let (count, weight) = source.weights.map_or((x.rows() as u64, x.rows() as f64), |w| w.count(range));
-                moments.set_rows(count, weight, source.weights.map_or(0, |w| w.level));
-                return Ok(moments);
+            let weight = rows.map_or(x.rows() as f64, |w| total(w.weights));
+            let moments = self.correct(&mut pilot, weight, centered)?;
+            let (square, finite) = (|j: usize| moments.square(j).0, moments.scatter_is_finite());
+            if finite && !(sample == Sample::Spread && pilot.lost(x, square)) {
+                let blurred = rows.is_some() && pilot.blurred(x.rows(), square);
+                return Ok((moments, blurred));
             }
             // Either the data are not finite, or the sample said too little about the units.
             x.check_finite("X")?;
             if sample == Sample::All {
-                return Ok(moments);
+                return Ok((moments, rows.is_some()));
             }
             sample = Sample::All;
         }
@@ -93,4 +144,23 @@ impl<T: Lane> Scratch<T> {
         }
         Ok(Moments::from_parts(mean, take(&mut pilot.exponents), scatter, T::EPSILON))
     }
+}
+
+/// Whether the rows that were too light to be summed with the others count beside them, for they lie far away: w r^2 and
+/// UNSEEN eps S_jj are compared, w the weight of all of them and r the largest distance from the mean of the others.
+fn light_rows_count<T: Lane>(x: MatrixView<T>, weights: &ChunkWeights<T>, moments: &Moments) -> bool {
+    let (mut weight, mut reach) = (0.0, Vec::new());
+    let (mean, _) = moments.mean_parts();
+    for (i, w) in weights.light() {
+        weight += w;
+        reach.resize(x.cols(), 0.0);
+        reach.iter_mut().zip(mean).enumerate().for_each(|(j, (reach, mean))| {
+            *reach = f64::max(*reach, (x.at(i, j) - mean).abs());
+        });
+    }
+    let counts = |(j, &reach): (usize, &f64)| {
+        let (square, unit) = moments.square(j);
+        reach > 0.0 && weight * scale(reach, -unit).powi(2) >= UNSEEN * T::EPSILON * square
+    };
+    reach.iter().enumerate().any(counts)
 }

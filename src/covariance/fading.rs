@@ -1,7 +1,7 @@
 //! Rows that count less the more rows have come after them.
 
 use super::moments::{Moments, MomentsOptions};
-use super::weights::check_weights;
+use super::weights::NAME;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
 use crate::simd::Lane;
@@ -13,7 +13,7 @@ use crate::threads::Team;
 /// Rows of weight 0 are absent: they make nothing older.
 #[derive(Clone, Debug)]
 pub struct Fading {
-    rows: Moments,
+    pub(super) rows: Moments,
     kept: f64,
 }
 
@@ -26,25 +26,22 @@ impl Fading {
         if !(factor > 0.0 && factor <= 1.0) {
             return Err(Error::value("factor", factor, "in (0, 1]"));
         }
-        if factor == 1.0 {
-            return Ok(Self { rows: Moments::of(x, &MomentsOptions { center: true, weights }, team)?, kept: 1.0 });
+        Moments::faded(x, &MomentsOptions { center: true, weights }, factor, team)
+    }
+
+    pub(super) fn new(rows: Moments, kept: f64) -> Self {
+        Self { rows, kept }
+    }
+
+    /// All of the parts, in order; of no rows and no columns without any.
+    pub(super) fn joined(mut parts: impl Iterator<Item = Result<Self>>) -> Result<Self> {
+        let mut whole = parts.next().unwrap_or_else(|| Ok(Self::new(Moments::new(0)?, 1.0)))?;
+        for part in parts {
+            let part = part?;
+            whole.rows.append(&part)?;
+            whole.kept *= part.kept;
         }
-        if let Some(weights) = weights {
-            check_weights(weights, x.rows())?;
-        }
-        let given = |i: usize| weights.map_or(1.0, |w| w[i]);
-        let mut after = 0;
-        let mut faded: Vec<f64> = Vec::with_capacity(x.rows());
-        for i in (0..x.rows()).rev() {
-            faded.push(given(i) * factor.powi(after));
-            after += i32::from(given(i) > 0.0);
-        }
-        faded.reverse();
-        let mut rows = Moments::of(x, &MomentsOptions { center: true, weights: Some(&faded) }, team)?;
-        // Rows whose weight has faded to 0 have been seen all the same.
-        let weight = rows.weight();
-        rows.set_rows(u64::from(after.unsigned_abs()), weight, 0);
-        Ok(Self { rows, kept: factor.powi(after) })
+        Ok(whole)
     }
 }
 
@@ -52,22 +49,15 @@ impl Moments {
     /// Adds a batch; on an error nothing has changed.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the number of columns differs.
+    /// [`Error::Shape`] when the number of columns differs, [`Error::Value`] for weights without a finite sum.
     pub fn append(&mut self, batch: &Fading) -> Result<()> {
         let Fading { rows, kept } = batch;
         if rows.dim() != self.dim() {
             return Err(Error::Shape { what: "X", found: rows.dim(), wanted: self.dim() });
         }
-        let count = self.count().saturating_add(rows.count());
-        if *kept > 0.0 {
-            self.forget(*kept)?;
-            self.merge(rows)?;
-        } else {
-            self.clone_from(rows);
-        }
-        let weight = self.weight();
-        self.set_rows(count, weight, 0);
-        Ok(())
+        self.sum_of_weights(*kept, rows, NAME)?;
+        self.fade(*kept);
+        self.add(rows, NAME)
     }
 }
 

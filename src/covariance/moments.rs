@@ -5,10 +5,11 @@ mod merge;
 pub(crate) use crate::power::two_sum;
 
 use super::chunk::{Scratch, Source};
-use super::product::{groups, split, team_within};
+use super::fading::Fading;
+use super::product::{groups, parts_of, team_within};
 use super::scaled::{Scaled, row_start, unpack};
 use super::state::MomentsState;
-use super::weights::RowWeights;
+use super::weights::{NAME, RowWeights};
 use crate::error::{Error, Result};
 use crate::matrix::{MatrixView, zeros};
 use crate::memory;
@@ -82,16 +83,26 @@ impl Moments {
     /// [`Error::NotFinite`] for NaN or infinity in `x`, [`Error::TooFew`] without rows, [`Error::Value`] or
     /// [`Error::Shape`] for weights that are negative, not finite, all zero, or not one a row.
     pub fn of<T: Lane>(x: MatrixView<T>, options: &MomentsOptions, team: &Team) -> Result<Self> {
+        Ok(Self::faded(x, options, 1.0, team)?.rows)
+    }
+
+    /// [`Moments::of`] rows that fade by `factor` with each row after them.
+    pub(super) fn faded<T: Lane>(
+        x: MatrixView<T>,
+        options: &MomentsOptions,
+        factor: f64,
+        team: &Team,
+    ) -> Result<Fading> {
         if x.rows() == 0 {
             return Err(Error::TooFew { what: "X", found: 0, wanted: 1 });
         }
-        let weights = options.weights.map(|weights| RowWeights::new(weights, x)).transpose()?;
-        let source = Source { x, weights: weights.as_ref(), centered: options.center };
+        let weights = RowWeights::new(options.weights, factor, x.rows())?;
+        let source = Source { x, weights, centered: options.center };
         let inner = team_within(team, x.cols());
         let groups = groups(x.rows(), x.cols());
         let waves = groups.chunks(WAVE.next_multiple_of(team.threads()));
         let parts = waves.flat_map(|wave| team.map(wave.to_vec(), |rows| Self::of_group(source, rows, &inner)));
-        Self::merged(parts).map_err(|error| match error {
+        Fading::joined(parts).map_err(|error| match error {
             // Which chunk was met first must not decide between NaN and infinity.
             Error::NotFinite { .. } => x.check_finite("X").err().unwrap_or(error),
             other => other,
@@ -99,20 +110,10 @@ impl Moments {
     }
 
     /// The moments of one group of chunks.
-    fn of_group<T: Lane>(source: Source<T>, rows: Range<usize>, team: &Team) -> Result<Self> {
-        let chunks = split(rows.clone(), rows.len().div_ceil(CHUNK_ROWS));
-        let most = chunks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-        let mut scratch = Scratch::new(most, source.x.cols(), team)?;
-        Self::merged(chunks.into_iter().map(|chunk| scratch.moments(source, chunk, team)))
-    }
-
-    /// All of the parts, in order; of no rows and no columns without any.
-    fn merged(mut parts: impl Iterator<Item = Result<Self>>) -> Result<Self> {
-        let mut whole = parts.next().unwrap_or_else(|| Self::new(0))?;
-        for part in parts {
-            whole.add(&part?);
-        }
-        Ok(whole)
+    fn of_group<T: Lane>(source: Source<T>, rows: Range<usize>, team: &Team) -> Result<Fading> {
+        let count = rows.len().div_ceil(CHUNK_ROWS);
+        let mut scratch = Scratch::new(rows.len().div_ceil(count.max(1)), source.x.cols(), team)?;
+        Fading::joined(parts_of(rows, count).map(|chunk| scratch.moments(source, chunk, team)))
     }
 
     /// Adds the rows of `x`; on an error nothing has changed.
@@ -121,18 +122,16 @@ impl Moments {
     /// Those of [`Moments::of`], and [`Error::Shape`] when the number of columns differs.
     pub fn update<T: Lane>(&mut self, x: MatrixView<T>, options: &MomentsOptions, team: &Team) -> Result<()> {
         self.check_dim("X", x.cols())?;
-        self.add(&Self::of(x, options, team)?);
-        Ok(())
+        self.add(&Self::of(x, options, team)?, NAME)
     }
 
     /// Adds the rows that `other` has seen.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the number of columns differs.
+    /// [`Error::Shape`] when the number of columns differs, [`Error::Value`] for weights without a finite sum.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.check_dim("other", other.dim)?;
-        self.add(other);
-        Ok(())
+        self.add(other, "other")
     }
 
     /// Multiplies the weight of everything seen so far; the number of rows stays.
@@ -143,12 +142,22 @@ impl Moments {
         if !(factor > 0.0 && factor <= 1.0) {
             return Err(Error::value("factor", factor, "in (0, 1]"));
         }
-        if factor == 1.0 {
-            return Ok(());
-        }
-        self.weight *= factor;
-        self.scatter.iter_mut().for_each(|s| *s *= factor);
+        self.fade(factor);
         Ok(())
+    }
+
+    /// [`forget`](Self::forget), of everything for the factor 0.
+    pub(super) fn fade(&mut self, factor: f64) {
+        if factor == 1.0 || self.weight == 0.0 {
+            return;
+        }
+        let (before, after) = (self.weight, self.weight * factor);
+        // By as much as the weight, rounded at the end of the range, in units in which the squares stay near 1.
+        let (left, level) = near_one(after);
+        let (whole, above) = near_one(before);
+        self.scatter.iter_mut().for_each(|s| *s *= left / whole);
+        self.exponents.iter_mut().for_each(|e| *e += level - above);
+        self.weight = after;
     }
 
     /// Number of columns.
@@ -232,8 +241,8 @@ impl Moments {
     /// # Errors
     /// [`Error::Value`] when `weight - ddof` is not positive.
     pub fn variances(&self, ddof: f64) -> Result<Vec<f64>> {
-        let divisor = self.divisor(ddof)?;
-        Ok((0..self.dim).map(|j| scale(self.scatter_at(j, j) / divisor, 2 * self.exponents[j])).collect())
+        let (divisor, level) = near_one(self.divisor(ddof)?);
+        Ok((0..self.dim).map(|j| scale(self.scatter_at(j, j) / divisor, 2 * (self.exponents[j] - level))).collect())
     }
 
     /// Machine epsilon of the coarsest data seen, 0 before any.
@@ -294,8 +303,13 @@ impl Moments {
         self.exponents.iter_mut().for_each(|e| *e += level);
     }
 
+    /// Entry (j, j) of the scatter, in units of 4^exponent.
+    pub(super) fn square(&self, j: usize) -> (f64, i32) {
+        (self.scatter_at(j, j), self.exponents[j])
+    }
+
     /// Entry (i, j >= i) of the scatter in its unit.
-    pub(super) fn scatter_at(&self, i: usize, j: usize) -> f64 {
+    fn scatter_at(&self, i: usize, j: usize) -> f64 {
         self.scatter[row_start(self.dim, i) + j - i]
     }
 

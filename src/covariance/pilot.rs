@@ -24,6 +24,8 @@ pub(super) struct Pilot<T> {
     pub(super) shift: Shift<T>,
     /// Columns that are 0 throughout the sample: their unit is a guess.
     pub(super) guessed: Vec<usize>,
+    /// Columns that vary in the sample.
+    varying: Vec<usize>,
 }
 
 /// Which rows the pilot looks at.
@@ -73,10 +75,17 @@ impl<T: Lane> Pilot<T> {
         self.guessed.iter().any(lost)
     }
 
+    /// Whether the rows furthest away weigh so little that the squares of the others have lost digits in their unit: `square(j)`,
+    /// the sum of the squares of `rows` rows, each of them off by the smallest normal number.
+    pub(super) fn blurred(&self, rows: usize, square: impl Fn(usize) -> f64) -> bool {
+        let least = rows as f64 * <T as Element>::MIN_POSITIVE / T::EPSILON;
+        self.varying.iter().any(|&j| square(j) < least)
+    }
+
     fn from_spread(spread: Spread<T>, total: f64, centered: bool, shape: Shape) -> Self {
         let range = (exponent(T::MIN_POSITIVE), exponent(T::MAX) - 2);
         let (mut center, cols) = (spread.base, spread.low.len());
-        let (mut exponents, mut guessed) = (vec![0; cols], Vec::new());
+        let (mut exponents, mut guessed, mut varying) = (vec![0; cols], Vec::new(), Vec::with_capacity(cols));
         let mut largest = i32::MIN;
         for j in 0..cols {
             let (low, high): (f64, f64) = (spread.low[j].into(), spread.high[j].into());
@@ -90,6 +99,9 @@ impl<T: Lane> Pilot<T> {
             if distance > 0.0 {
                 exponents[j] = exponent(distance).clamp(range.0, range.1);
                 largest = largest.max(exponents[j]);
+                if low < high {
+                    varying.push(j);
+                }
             } else if c != 0.0 {
                 exponents[j] = exponent(c).clamp(range.0, range.1);
             } else {
@@ -100,7 +112,7 @@ impl<T: Lane> Pilot<T> {
             exponents[j] = if largest == i32::MIN { 0 } else { largest };
         }
         let units = exponents.iter().map(|&e| T::of(power(-e)));
-        Self { shift: Shift::new(center, units, shape), exponents, guessed }
+        Self { shift: Shift::new(center, units, shape), exponents, guessed, varying }
     }
 }
 

@@ -100,6 +100,12 @@ fn is_grouped(cols: usize) -> bool {
 
 /// `parts` ranges of nearly equal length.
 pub(super) fn split(range: Range<usize>, parts: usize) -> Vec<Range<usize>> {
-    let cut = |i| range.start + range.len() * i / parts.max(1);
-    (0..parts).map(|i| cut(i)..cut(i + 1)).collect()
+    parts_of(range, parts).collect()
+}
+
+/// [`split`], one after the other: there may be more of them than there is room for.
+pub(super) fn parts_of(range: Range<usize>, parts: usize) -> impl Iterator<Item = Range<usize>> {
+    let (each, more) = (range.len() / parts.max(1), range.len() % parts.max(1));
+    let cut = move |i: usize| range.start + each * i + more.min(i);
+    (0..parts).map(move |i| cut(i)..cut(i + 1))
 }

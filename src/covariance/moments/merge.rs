@@ -1,7 +1,8 @@
 //! The moments of two sets of rows together (Chan, Golub, LeVeque 1983).
 
-use super::Moments;
+use super::{Moments, near_one};
 use crate::covariance::scaled::row_start;
+use crate::error::{Error, Result};
 use crate::power::{exponent, power, scale, two_sum};
 
 /// One column of a merge: factors that bring both scatters to the common unit, and mu_b - mu_a in it.
@@ -13,20 +14,45 @@ struct Step {
 }
 
 impl Moments {
-    /// Merges `other`, of the same number of columns.
-    pub(super) fn add(&mut self, other: &Self) {
-        if other.weight == 0.0 {
-            return;
-        }
+    /// Merges `other`, of the same number of columns, which errors call `what`; on an error nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for weights without a finite sum.
+    pub(in crate::covariance) fn add(&mut self, other: &Self, what: &'static str) -> Result<()> {
+        let weight = self.sum_of_weights(1.0, other, what)?;
+        let (count, epsilon) = (self.count.saturating_add(other.count), self.epsilon.max(other.epsilon));
         if self.weight == 0.0 {
             self.clone_from(other);
-            return;
+        } else if other.weight > 0.0 {
+            self.add_weighted(other, weight);
         }
-        let weight = self.weight + other.weight;
+        // Rows whose weight has faded to 0 have been seen all the same.
+        (self.count, self.weight, self.epsilon) = (count, weight, epsilon);
+        Ok(())
+    }
+
+    /// The weight of what is `kept` of this and of `other`.
+    pub(in crate::covariance) fn sum_of_weights(&self, kept: f64, other: &Self, what: &'static str) -> Result<f64> {
+        let sum = self.weight * kept + other.weight;
+        if sum.is_finite() {
+            return Ok(sum);
+        }
+        let found = format!("weights that sum to {sum} with those before");
+        Err(Error::value(what, found, "light enough that all weights have a finite sum"))
+    }
+
+    /// [`add`](Self::add) where both have a weight, `weight` in all.
+    fn add_weighted(&mut self, other: &Self, weight: f64) {
         let (kept, share) = (self.weight / weight, other.weight / weight);
-        let cross = self.weight * share;
-        let steps: Vec<Step> =
-            (0..self.dim).map(|j| self.step(j, other.extent(j), self.delta(other, j), cross)).collect();
+        // The lighter may be so light that its share has lost its digits.
+        let (cross, level) = near_one(self.weight.min(other.weight));
+        let cross = cross * kept.max(share);
+        let steps: Vec<Step> = (0..self.dim)
+            .map(|j| {
+                let (delta, half) = self.delta(other, j);
+                self.step(j, other.extent(j), (delta, half + level), cross)
+            })
+            .collect();
         for i in 0..self.dim {
             let row = row_start(self.dim, i)..row_start(self.dim, i + 1);
             let Step { ours, theirs, delta } = steps[i];
@@ -37,8 +63,6 @@ impl Moments {
         for j in 0..self.dim {
             self.move_mean(other, j, (kept, share));
         }
-        (self.count, self.weight) = (self.count.saturating_add(other.count), weight);
-        self.epsilon = self.epsilon.max(other.epsilon);
     }
 
     /// The moments about 0 instead of the mean: `sum w x x' = S + w mu mu'`.
