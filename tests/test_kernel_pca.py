@@ -214,6 +214,17 @@ def test_the_unit_does_not_matter(kernel, gamma, unit, rng):
     assert_allclose(other.transform(new * unit), one.transform(new), atol=1e-10)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_linear_kernel_of_subnormal_data(rng, solver):
+    tiny = rng.standard_normal((30, 4)) * 1e-310
+    model = KernelPCA(2, eigen_solver=solver).fit(tiny)
+    right = KernelPCA(2, eigen_solver=solver).fit(tiny * 2.0**1020)  # exact
+    assert_allclose(model.eigenvectors_, right.eigenvectors_, atol=1e-10)
+    assert_allclose(
+        model.transform(tiny) / 1e-310, right.transform(tiny * 2.0**1020) * 2.0**-1020 / 1e-310, atol=1e-9
+    )
+
+
 def test_the_linear_kernel_in_any_unit(rng):
     X = rng.standard_normal((30, 3)) * [3, 2, 1]
     one, other = KernelPCA(3).fit(X), KernelPCA(3).fit(X * 1e200)

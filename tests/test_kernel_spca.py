@@ -258,6 +258,14 @@ def test_the_linear_kernel_of_data_in_any_unit(target, dtype, rng):
                 assert_allclose(model.hsic_, np.ldexp(right.hsic_, 2 * exponent), rtol=rtol)
 
 
+def test_dual_coefficients_beyond_the_range_are_refused(rng):
+    tiny, y = rng.standard_normal((30, 4)) * 1e-310, np.arange(30) % 3
+    with pytest.raises(
+        ValueError, match="X must be in another unit, got rows .* dual coefficients leave the range"
+    ):
+        KernelSPCA(1, kernel="linear").fit(tiny, y)
+
+
 def test_the_units_of_data_and_target_cancel():
     rng = np.random.default_rng(5)
     X, Y = rng.normal(size=(20, 4)), rng.normal(size=(20, 2))

@@ -257,6 +257,21 @@ def test_a_power_of_two_is_exact(X, labels):
     assert_array_equal(one.eigenvalues_ * 2.0**-80, other.eigenvalues_)
 
 
+@pytest.mark.parametrize("solver", ["auto", "direct", "dual"])
+@pytest.mark.parametrize("target", ["classes", "linear", "rbf", "identity"])
+def test_subnormal_data_have_the_directions_of_the_same_data_in_another_unit(rng, solver, target):
+    tiny = rng.standard_normal((30, 4)) * 1e-310
+    y = {"classes": np.arange(30) % 3, "identity": None}.get(target, rng.standard_normal(30))
+    kernel = {"classes": "auto", "identity": "precomputed"}.get(target, target)
+    y = np.eye(30) if target == "identity" else y
+    model = SPCA(1, solver=solver, target_kernel=kernel).fit(tiny, y)
+    right = SPCA(1, solver=solver, target_kernel=kernel).fit(tiny * 2.0**1020, y)  # exact
+    assert_allclose(model.components_, right.components_, atol=1e-10)
+    assert_allclose(
+        model.transform(tiny) / 1e-310, right.transform(tiny * 2.0**1020) * 2.0**-1020 / 1e-310, atol=1e-9
+    )
+
+
 def test_duplicated_rows_count_twice(X, labels):
     twice = SPCA().fit(np.repeat(X, 2, axis=0), np.repeat(labels, 2))
     once = SPCA().fit(X, labels)

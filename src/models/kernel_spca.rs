@@ -55,7 +55,7 @@ impl KernelSpca {
         team: &Team,
     ) -> Result<Self> {
         let (model, target) = Self::in_units(k, terms, factor, components, team)?;
-        Ok(model.in_true_units(0, target))
+        model.in_true_units(0, target)
     }
 
     /// With Sigma^2 and what is made of it in units of 2^(2 exponent), the exponent that comes with it: that of the target.
@@ -106,14 +106,18 @@ impl KernelSpca {
             let (model, target) = fitted(x)?;
             (model, 0, target)
         };
-        Ok((model.in_true_units(rows, target), kernel))
+        Ok((model.in_true_units(rows, target)?, kernel))
     }
 
     /// From those of the rows and of the target, all but the means. At once: where one alone would overflow, both may not.
-    fn in_true_units(mut self, rows: i32, target: i32) -> Self {
+    fn in_true_units(mut self, rows: i32, target: i32) -> Result<Self> {
         power::scale_all(self.dual.as_mut_slice(), -rows);
+        if !self.dual.iter().all(|a| a.is_finite()) {
+            let found = "rows in a unit in which the dual coefficients leave the range of float64";
+            return Err(Error::value("X", found, "in another unit"));
+        }
         power::scale_all(&mut self.eigenvalues, 2 * (rows + target));
-        Self { hsic: power::scale(self.hsic, 2 * (rows + target)), ..self }
+        Ok(Self { hsic: power::scale(self.hsic, 2 * (rows + target)), ..self })
     }
 
     /// From a kernel matrix that somebody else has computed.

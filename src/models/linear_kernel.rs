@@ -64,8 +64,8 @@ fn directions(images: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     if k == 0 {
         return Ok(images.clone());
     }
-    let largest = power::exponent(images.amax());
-    let scaled = images * power::power(-largest);
+    let mut scaled = images.clone();
+    power::scale_all(scaled.as_mut_slice(), -power::exponent(images.amax()));
     let qr = Qr::of(scaled.as_slice(), n, k)?;
     let r = qr.r();
     let signs = DMatrix::from_fn(k, k, |i, j| if i == j { 1f64.copysign(r[(i, i)]) } else { 0.0 });

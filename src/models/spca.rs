@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Qr, Singular, eigh, fix_signs, product, product_transposed, rank, small_svd, transposed_product};
 use crate::matrix::MatrixView;
 use crate::memory;
-use crate::power::{self, exponent, power};
+use crate::power::{self, exponent};
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -92,7 +92,8 @@ impl Spca {
             return Err(no_direction());
         }
         let unit = exponent(largest);
-        let psi = cross.psi * power(-unit);
+        let mut psi = cross.psi;
+        power::scale_all(psi.as_mut_slice(), -unit);
         let pairs = pairs(&psi, options.solver, team)?;
         // sigma_j^2 <= max(n, d) eps sigma_1^2, in float64 whatever the data: Psi is.
         let living = rank(&pairs.values, 1, (x.rows().max(x.cols()) as f64 * f64::EPSILON).sqrt());

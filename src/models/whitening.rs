@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Qr, inverse_of_upper, product_transposed};
 use crate::matrix::MatrixView;
 use crate::memory;
-use crate::power::{exponent, power};
+use crate::power::{exponent, scale, scale_all};
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
@@ -199,7 +199,7 @@ impl<'a> Axes<'a> {
             let across = DMatrix::identity(d, d) - product_transposed(self.vectors, self.vectors);
             stacked.rows_mut(lines, d).copy_from(&(across * self.rest));
         }
-        stacked *= power(-unit);
+        scale_all(stacked.as_mut_slice(), -unit);
         let reversed = DMatrix::from_fn(lines + extra, d, |i, j| stacked[(i, d - 1 - j)]);
         let mut r = Qr::of(reversed.as_slice(), lines + extra, d)?.r();
         for (j, mut line) in r.row_iter_mut().enumerate() {
@@ -213,8 +213,8 @@ impl<'a> Axes<'a> {
             return Err(singular(&format!("whose rank is below {d}, the number of features, but for rounding")));
         }
         let inverse = inverse_of_upper(&r);
-        let flipped = |a: &DMatrix<f64>| DMatrix::from_fn(d, d, |i, j| a[(d - 1 - i, d - 1 - j)]);
-        Ok((flipped(&inverse) * power(-unit), flipped(&r) * power(unit)))
+        let flipped = |a: &DMatrix<f64>, unit| DMatrix::from_fn(d, d, |i, j| scale(a[(d - 1 - i, d - 1 - j)], unit));
+        Ok((flipped(&inverse, -unit), flipped(&r, unit)))
     }
 
     /// U diag(f(roots))
@@ -259,6 +259,7 @@ pub(super) fn beyond_range<T: Lane>() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power::power;
 
     const METHODS: [Method; 5] = [Method::Pca, Method::Zca, Method::PcaCor, Method::ZcaCor, Method::Cholesky];
 
