@@ -58,6 +58,15 @@ def test_numbers_of_any_kind_become_float64(form):
     assert_array_equal(A, SMALL)
 
 
+def test_what_float64_rounds_is_read_whatever_numpy_is_told_to_raise():
+    tiny = np.array([["1e-320", "1"], ["1", "1e-4000"]], np.longdouble)
+    with np.errstate(all="raise"):
+        assert_array_equal(read(tiny), [[1e-320, 1], [1, 0]])
+        weights, present = _validation.sample_weights(np.array(["1", "1e-4000"], np.longdouble), 2, "PCA")
+    assert_array_equal(weights, [1, 0])
+    assert present == 1
+
+
 @pytest.mark.parametrize("dtype", [">f4", "<f4"])
 def test_float32_stays_float32(dtype):
     A = read(SMALL.astype(dtype))
