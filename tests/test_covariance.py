@@ -99,11 +99,14 @@ def test_a_common_factor_of_the_weights_cancels(unit, rng):
 def exact_covariance(X, weights):
     """The weighted covariance (ddof=0) of these numbers, in fractions."""
     rows, w = [[Fraction(float(x)) for x in row] for row in X], [Fraction(float(w)) for w in weights]
-    mean = [sum(a * row[j] for a, row in zip(w, rows)) / sum(w) for j in range(len(rows[0]))]
-    centred = [[x - m for x, m in zip(row, mean)] for row in rows]
+    mean = [sum(a * row[j] for a, row in zip(w, rows, strict=True)) / sum(w) for j in range(len(rows[0]))]
+    centred = [[x - m for x, m in zip(row, mean, strict=True)] for row in rows]
     d = range(len(mean))
     return np.array(
-        [[float(sum(a * c[i] * c[j] for a, c in zip(w, centred)) / sum(w)) for j in d] for i in d]
+        [
+            [float(sum(a * c[i] * c[j] for a, c in zip(w, centred, strict=True)) / sum(w)) for j in d]
+            for i in d
+        ]
     )
 
 
@@ -124,7 +127,7 @@ def test_rows_of_hardly_any_weight_count_where_they_lie_far_enough(dtype, far, l
     right = exact_covariance(X, weights)
     size = np.sqrt(np.outer(right.diagonal(), right.diagonal())) + (right == 0)
     moments = Moments(3)
-    for row, weight in zip(X[::-1], weights[::-1]):
+    for row, weight in zip(X[::-1], weights[::-1], strict=True):
         moments.update(row[None], [weight])
     for C in (covariance(X, ddof=0, sample_weight=weights), moments.covariance(0)):
         assert np.abs((C - right) / size).max() <= 8 * EPS[dtype]
@@ -328,7 +331,7 @@ def test_weights_whose_sum_overflows_are_refused_in_a_stream_as_in_one_batch():
     moments = Moments(2)
     moments.update(X, weights)
     before = moments.to_bytes()
-    with pytest.raises(ValueError, match="sample_weight must be light enough .* a finite sum, got weights"):
+    with pytest.raises(ValueError, match=r"sample_weight must be light enough .* a finite sum, got weights"):
         moments.update(X, weights)
     with pytest.raises(ValueError, match="other must be light enough that all weights have a finite sum"):
         moments.merge(moments)
@@ -336,7 +339,9 @@ def test_weights_whose_sum_overflows_are_refused_in_a_stream_as_in_one_batch():
     stream = IncrementalPCA(1, forgetting_factor=0.9).partial_fit(X, sample_weight=weights)
     with pytest.raises(ValueError, match="sample_weight must be light enough"):
         stream.partial_fit(X, sample_weight=[1.6e308, 1e307])
-    assert_allclose(stream.explained_variance_, IncrementalPCA(1).fit(X, sample_weight=[0.9, 1]).var_.sum(), rtol=1e-12)
+    assert_allclose(
+        stream.explained_variance_, IncrementalPCA(1).fit(X, sample_weight=[0.9, 1]).var_.sum(), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("factor", [-0.1, 1.5, np.nan])

@@ -261,7 +261,7 @@ def test_the_linear_kernel_of_data_in_any_unit(target, dtype, rng):
 def test_dual_coefficients_beyond_the_range_are_refused(rng):
     tiny, y = rng.standard_normal((30, 4)) * 1e-310, np.arange(30) % 3
     with pytest.raises(
-        ValueError, match="X must be in another unit, got rows .* dual coefficients leave the range"
+        ValueError, match=r"X must be in another unit, got rows .* dual coefficients leave the range"
     ):
         KernelSPCA(1, kernel="linear").fit(tiny, y)
 

@@ -290,7 +290,7 @@ def _as_float(A: Array, what: str) -> Array:
     if kind not in "biuf":
         raise TypeError(f"{what} has dtype {A.dtype}, but numbers are needed: {_remedy(kind)}.")
     target = np.float32 if A.dtype.type is np.float32 else np.float64
-    # A longdouble beyond float64 becomes inf, which the core refuses by name; one below becomes the nearest number.
+    # A longdouble beyond float64 becomes inf, which the core refuses by name; one below it is rounded.
     with np.errstate(over="ignore", under="ignore"):
         return np.require(A, target, ["ALIGNED"])
 
