@@ -1,15 +1,24 @@
-//! A fitted affine map made ready for services: `z = W ((x - mean) / scale)`, microseconds a row, nothing allocated.
+//! A fitted affine map made ready for services: `z = W ((x - mean) / scale)`, microseconds a row, and nothing
+//! allocated after a thread's first row, unless it is a very long one.
 
 use super::projection::LinearMap;
 use super::whitening::beyond_range;
 use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::simd::affine::{project_prepared, scratch_len};
 use crate::simd::{Aligned, Lane, Parts};
 use crate::threads::Team;
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
+
+/// Most numbers of the scratch that a thread keeps for its next call: 8 MB.
+const KEPT: usize = 1 << 20;
+/// Numbers a column beside the matrix: mean and deviation as they are and in parts, and an inverse.
+const A_COLUMN: usize = 6;
+/// What the scratch is called.
+const SCRATCH_NAME: &str = "the rows about the mean";
 
 /// Products in a piece of work for one thread: about 0.1 ms.
 const PIECE_WORK: usize = 1 << 20;
@@ -36,7 +45,7 @@ impl<T: Lane> Frozen<T> {
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns, a negative scale, or a whitening matrix that `T`
-    /// cannot hold.
+    /// cannot hold; [`Error::Memory`].
     pub fn of(map: &LinearMap<T>) -> Result<Self> {
         let (k, d) = (map.k(), map.d());
         if d == 0 {
@@ -48,14 +57,15 @@ impl<T: Lane> Frozen<T> {
         if let Some(bad) = scale.into_iter().flatten().find(|&&s| s < 0.0) {
             return Err(Error::value("scale", bad, "at least 0 in every column"));
         }
-        let matrix: Vec<T> = map.whitened_entries().collect();
+        memory::check_matrices::<f64>(1, (A_COLUMN, d), "the mean of the transform, with its scale,")?;
+        let mut matrix = Aligned::room(k.saturating_mul(d), "the matrix of the transform")?;
+        matrix.iter_mut().zip(map.whitened_entries()).for_each(|(to, entry)| *to = entry);
         map.components().check_finite("matrix")?;
-        if !matrix.iter().all(|&entry| entry.into().is_finite()) {
+        if !matrix.iter().all(|&entry: &T| entry.into().is_finite()) {
             return Err(beyond_range::<T>());
         }
         let factor: Vec<f64> = if scale.is_some() { (0..d).map(|j| 1.0 / map.unit(j)).collect() } else { Vec::new() };
         let (parts, plain) = (Parts::new(mean, &[], &factor).into_owned(), are_plain::<T>(&factor));
-        let matrix = Aligned::from(&*matrix);
         Ok(Self { matrix, mean: mean.to_vec(), scale: scale.map(<[f64]>::to_vec), parts, plain })
     }
 
@@ -93,7 +103,7 @@ impl<T: Lane> Frozen<T> {
     /// Nothing is looked at: NaN in, NaN out.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the slices do not hold whole rows of as many, [`Error::Interrupted`].
+    /// [`Error::Shape`] when the slices do not hold whole rows of as many, [`Error::Memory`], [`Error::Interrupted`].
     pub fn apply(&self, x: &[T], out: &mut [T], team: &Team) -> Result<()> {
         let (d, k) = (self.d(), self.k());
         let rows = x.len() / d;
@@ -101,35 +111,40 @@ impl<T: Lane> Frozen<T> {
         fits("out", out.len(), rows * k)?;
         let each = (PIECE_WORK / (d * k).max(1)).max(1);
         if k == 0 || rows <= each {
-            self.piece(x, out);
-            return Ok(());
+            return self.piece(x, out);
         }
         let pieces = x.chunks(each * d).zip(out.chunks_mut(each * k)).collect();
         let done = team.map(pieces, |(x, out): (&[T], &mut [T])| {
             team.check()?;
-            self.piece(x, out);
-            Ok(())
+            self.piece(x, out)
         });
         done.into_iter().collect()
     }
 
-    fn piece(&self, x: &[T], out: &mut [T]) {
+    fn piece(&self, x: &[T], out: &mut [T]) -> Result<()> {
         let len = scratch_len::<T>(x.len() / self.d(), self.d());
-        let known = SCRATCH.take().filter(|scratch| scratch.len() >= len);
-        let mut scratch = known.unwrap_or_else(|| Aligned::zeros(len));
+        let wanted = (len * size_of::<T>()).div_ceil(size_of::<f64>());
+        let mut scratch = match SCRATCH.take().filter(|scratch| scratch.len() >= wanted) {
+            Some(known) => known,
+            None => Aligned::room(wanted, SCRATCH_NAME)?,
+        };
         project_prepared(x, &self.parts, &self.matrix, &mut cast_slice_mut(&mut scratch)[..len], out);
-        SCRATCH.set(Some(scratch));
+        if scratch.len() <= KEPT {
+            SCRATCH.set(Some(scratch));
+        }
         // What `T` cannot hold in a row makes every score of the row NaN or infinite.
         let k = self.k().max(1);
         if !(self.plain && out.iter().step_by(k).all(|&z| z.into().is_finite())) {
-            self.widely(x, out);
+            self.widely(x, out)?;
         }
+        Ok(())
     }
 
     /// Writes the scores of finite rows again where `T` had no numbers on the way to them.
     #[cold]
-    fn widely(&self, x: &[T], out: &mut [T]) {
+    fn widely(&self, x: &[T], out: &mut [T]) -> Result<()> {
         let d = self.d();
+        WideRow::check_room(d)?;
         for (x, out) in x.chunks_exact(d).zip(out.chunks_exact_mut(self.k().max(1))) {
             if self.plain && out.iter().all(|&z| z.into().is_finite()) {
                 continue;
@@ -139,6 +154,7 @@ impl<T: Lane> Frozen<T> {
                 *z = row.score(|j| component[j].into(), None);
             }
         }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
 use crate::memory;
-use crate::simd::affine::{products, project};
+use crate::simd::affine::{products, project, scratch_len};
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 use bytemuck::try_cast_slice;
@@ -33,7 +33,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// standard deviations of the scores, which stand in where a variance has left the normal numbers.
     ///
     /// # Errors
-    /// [`Error::Shape`] naming the fitted attribute that does not fit `components` (k x d).
+    /// [`Error::Shape`] naming the fitted attribute that does not fit `components` (k x d), [`Error::Memory`].
     pub fn new(
         mean: &'a [f64],
         components: MatrixView<'a, C>,
@@ -48,6 +48,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         for values in whitening.into_iter().flatten() {
             fits("explained_variance_", values.len(), components.rows())?;
         }
+        memory::check_matrices::<f64>(1, (1, scale.map_or(0, <[f64]>::len)), "the inverse of scale_")?;
         let inverse_scale = scale.map(|s| s.iter().map(|&s| if s > 0.0 { 1.0 / s } else { 1.0 }).collect());
         let deviations = whitening.map(|[v, s]| v.iter().zip(s).map(|(&v, &s)| root(v, s)).collect());
         Ok(Self { mean, components, scale, inverse_scale, deviations })
@@ -98,6 +99,9 @@ impl<'a, C: Lane> LinearMap<'a, C> {
 
     /// [`project`](Self::project) with the components made [`ready`](Self::ready).
     pub(super) fn project_by<T: Lane>(&self, w: &Ready<T>, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
+        // The rows that threads centre at a time, and the parts of mean and scale.
+        let scratch = scratch_len::<T>(x.rows().min(PIECE_ROWS), self.d()).saturating_mul(team.threads());
+        memory::check::<T>(scratch.saturating_add(3 * self.d()), "the rows about the mean")?;
         let rows = self.centered(x)?;
         let k = self.k();
         if k == 0 || !self.inverse_scale.iter().all(|factors| are_plain::<T>(factors)) {
@@ -137,6 +141,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         lost: impl Fn(&[T]) -> bool,
         team: &Team,
     ) -> Result<()> {
+        WideRow::check_room(self.d())?;
         for (i, line) in out.chunks_exact_mut(self.k().max(1)).enumerate().filter(|(_, line)| lost(line)) {
             team.check()?;
             let Some(row) = WideRow::new(|j| x.at(i, j), self.mean, self.scale) else { continue };

@@ -1,7 +1,9 @@
 //! Scores of rows for which the element type of the fast loops has no numbers: rows that lie further from the mean than its
 //! largest number, means beyond it, standard deviations whose inverse is none. One row at a time in `f64`.
 
+use crate::error::Result;
 use crate::matrix::Element;
+use crate::memory;
 use crate::power::{exponent, scale};
 
 /// A row whose entries are `line 2^unit`: nothing over- or underflows however far apart rows, means and deviations are.
@@ -11,6 +13,11 @@ pub(super) struct WideRow {
 }
 
 impl WideRow {
+    /// Refuses a row of `d` columns, with the parts that it is made of, where there is no room for them.
+    pub(super) fn check_room(d: usize) -> Result<()> {
+        memory::check_matrices::<f64>(1, (3, d), "a row in float64, in parts,")
+    }
+
     /// `(x - mean) / s` for columns of deviation s (0: left out); `None` where a number is not finite.
     pub(super) fn new(x: impl Fn(usize) -> f64, mean: &[f64], deviations: Option<&[f64]>) -> Option<Self> {
         let parts: Option<Vec<(f64, i32)>> =

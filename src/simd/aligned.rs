@@ -1,5 +1,7 @@
 //! Scratch that starts on a cache line.
 
+use crate::error::Result;
+use crate::matrix::{Element, zeros};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 
@@ -19,10 +21,25 @@ impl<T: Pod> Aligned<T> {
     #[must_use]
     pub fn zeros(len: usize) -> Self {
         let slack = LINE / size_of::<T>().max(1);
-        let data = vec![T::zeroed(); len + slack];
+        Self::within(vec![T::zeroed(); len + slack], len)
+    }
+
+    /// The `len` elements of `data` from a cache line on; it has a line to spare.
+    fn within(data: Vec<T>, len: usize) -> Self {
+        let slack = data.len() - len;
         // `align_offset` may decline to answer; the buffer is then merely unaligned.
         let start = Some(data.as_ptr().align_offset(LINE)).filter(|start| *start <= slack).unwrap_or(0);
         Self { data, start, len }
+    }
+}
+
+impl<T: Element> Aligned<T> {
+    /// `len` zeros for `what`, or a refusal where the machine has no room for them.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    pub fn room(len: usize, what: &'static str) -> Result<Self> {
+        Ok(Self::within(zeros(len.saturating_add(LINE / size_of::<T>()), what)?, len))
     }
 }
 
