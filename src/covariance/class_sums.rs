@@ -25,6 +25,8 @@ const GROUPS: usize = 16;
 const ROWS_PER_CLASS: usize = 16;
 /// Fewest values of a group: about 0.2 ms of work.
 const GROUP_VALUES: usize = 1 << 18;
+/// Numbers a column beside the sums of the classes: the pilot, what it is made of, their total, and the mean in two parts.
+const A_COLUMN: usize = 6;
 /// Bytes between the row that is added and the one that is sent for: a fraction of the second cache.
 const AHEAD_BYTES: usize = 1 << 14;
 /// Elements added, and of the later row sent for, at a time: few enough to be on their way together. Shorter rows are read
@@ -91,6 +93,7 @@ impl ClassSums {
             // One of each group, their total, and the deviations that it is there for.
             memory::check_matrices::<f64>(groups + 2, (count, d), "the sums of all classes")?;
         }
+        memory::check_matrices::<f64>(1, (A_COLUMN, d), "the means of the columns")?;
         let pilot = pilot_of(x);
         let parts = team.map(split(0..n, groups), |rows| {
             let mut sums = vec![0.0; count * d];

@@ -8,6 +8,7 @@ use super::moments::two_sum;
 use super::pilot::{Pilot, Sample};
 use crate::error::Result;
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::power::{power, scale};
 use crate::simd::panel::Shift;
 use crate::simd::tiling::Shape;
@@ -26,6 +27,9 @@ const FLUSH_ROWS: usize = 128;
 
 /// Rows accumulated together, so that sums are loaded once for all of them.
 const GROUP: usize = 4;
+
+/// Numbers a column of its moments, and of a mean in two parts of the element type for those who subtract it.
+const A_COLUMN: usize = 6;
 
 /// First and second moments of each column.
 #[derive(Clone, Debug)]
@@ -46,9 +50,11 @@ impl Columns {
     /// Reads `x` once (a chunk twice where its sample misleads about a unit). `center` off takes the moments about 0.
     ///
     /// # Errors
-    /// [`crate::Error::NotFinite`] naming X, [`crate::Error::Interrupted`].
+    /// [`crate::Error::NotFinite`] naming X, [`crate::Error::Memory`], [`crate::Error::Interrupted`].
     pub fn of<T: Lane>(x: MatrixView<T>, center: bool, team: &Team) -> Result<Self> {
         let (n, d) = (x.rows(), x.cols());
+        let sets = n.div_ceil(CHUNK_ROWS).saturating_add(1); // of each chunk, and of all
+        memory::check_matrices::<f64>(sets, (A_COLUMN, d), "the means and squares of the columns")?;
         let blocks: Vec<Range<usize>> = (0..d).step_by(BLOCK_COLS).map(|j| j..d.min(j + BLOCK_COLS)).collect();
         let chunks: Vec<Range<usize>> = (0..n).step_by(CHUNK_ROWS).map(|i| i..n.min(i + CHUNK_ROWS)).collect();
         let pieces = blocks.iter().flat_map(|cols| chunks.iter().map(|rows| (rows.clone(), cols.clone()))).collect();

@@ -1,7 +1,7 @@
 //! One side of the criterion: rows with a kernel, or a kernel matrix, as blocks of `f64`.
 
 use crate::error::Result;
-use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units};
+use crate::kernel::{Extent, Gamma, Kernel, Tiles, Units, check_room};
 use crate::linalg::check_symmetric;
 use crate::matrix::{Element, MatrixView};
 use crate::power;
@@ -70,6 +70,7 @@ impl<'a> Source<'a> {
                 };
                 let tiles_of = |x| Tiles::square(x, &kernel, &extent, Units::Own);
                 let few = x.every(x.rows().div_ceil(PILOT_ROWS));
+                check_room::<f64>(&[few.rows(), x.rows()], x.cols())?;
                 let (few, tiles) = (tiles_of(few), tiles_of(x));
                 let exponent = tiles.exponent();
                 let pilot = power::scale(run(Pilot { tiles: &few }), few.exponent() - exponent);

@@ -2,6 +2,7 @@
 
 use super::matrix::check_power;
 use super::square::{SQUARE, SQUARES, put_line};
+use super::tiles::check_room;
 use super::{Extent, Kernel, Tiles};
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
@@ -31,6 +32,7 @@ impl<'a, T: Lane> Cross<'a, T> {
         check_widths(x, y)?;
         let extent = Extent::of(x, "X")?;
         let extent = Extent::of(y, "Y")?.with(&extent);
+        check_room::<T>(&[x.rows(), y.rows()], x.cols())?;
         Ok(Self { tiles: Tiles::cross(x, y, kernel, &extent), kernel })
     }
 

@@ -2,10 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
+use crate::memory;
 use crate::power;
 
 /// Exponents beyond this are cut, so that a factor 2^-e and its inverse are normal numbers.
 const FARTHEST: i32 = 1000;
+
+/// Numbers a column that are there at once: the extent, the middle that its mean is taken about, and the factors of a unit.
+const A_COLUMN: usize = 5;
 
 /// Lowest, highest and mean value of each column.
 #[derive(Clone, Debug)]
@@ -21,7 +25,7 @@ impl Extent {
     /// The extent of `x`, called `what` in errors. Time O(n d).
     ///
     /// # Errors
-    /// [`Error::NotFinite`] and, without rows or columns, [`Error::TooFew`] or [`Error::Value`].
+    /// [`Error::NotFinite`] and, without rows or columns, [`Error::TooFew`] or [`Error::Value`]; [`Error::Memory`].
     pub fn of<T: Element>(x: MatrixView<T>, what: &'static str) -> Result<Self> {
         let (n, d) = (x.rows(), x.cols());
         if n == 0 {
@@ -30,6 +34,7 @@ impl Extent {
         if d == 0 {
             return Err(Error::value(what, format!("an array of shape ({n}, 0)"), "an array with at least one column"));
         }
+        memory::check_matrices::<f64>(1, (A_COLUMN, d), "the extent of the columns")?;
         let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
         x.each_row(|row| {
             for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(row) {

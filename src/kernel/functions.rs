@@ -1,5 +1,6 @@
 //! The kernels by name, with their parameters.
 
+use super::tiles::check_room;
 use super::{Extent, Gamma, Rate};
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
@@ -57,8 +58,11 @@ impl Kernel<Gamma> {
     /// [`resolve`](Self::resolve) where the extent of `x` is known.
     ///
     /// # Errors
-    /// [`Error::Value`] for a parameter outside its range.
+    /// [`Error::Value`] for a parameter outside its range, [`Error::Memory`].
     pub fn resolve_within<T: Element>(&self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Kernel<Rate>> {
+        if let Self::Rbf { gamma: Gamma::Median } | Self::Laplacian { gamma: Gamma::Median } = self {
+            check_room::<f64>(&[x.rows()], x.cols())?;
+        }
         Ok(match *self {
             Self::Linear { centered } => Kernel::Linear { centered },
             Self::Poly { gamma, degree, coef0 } => {

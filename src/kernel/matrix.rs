@@ -5,6 +5,7 @@ use super::few::few_rows;
 use super::products;
 use super::range::largest;
 use super::square;
+use super::tiles::check_room;
 use super::{Extent, Kernel, KernelMeans, MATRIX, Tiles, Units};
 use crate::bands::Layout;
 use crate::error::{Error, Result};
@@ -57,6 +58,7 @@ pub fn kernel_matrix_into<T: Lane>(
     }
     let extent = Extent::of(x, "X")?;
     if !products::whole(x, kernel, &extent, out, team)? {
+        check_room::<T>(&[x.rows()], x.cols())?;
         square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     }
     check_power(kernel, out)
@@ -72,6 +74,7 @@ pub fn kernel_matrix_wide<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &m
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
     let extent = Extent::of(x, "X")?;
+    check_room::<f64>(&[x.rows()], x.cols())?;
     square::whole(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     check_power(kernel, out)
 }
@@ -93,6 +96,7 @@ pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64
         return Err(Error::Shape { what: "out", found: out.len(), wanted });
     }
     let extent = Extent::of(x, "X")?;
+    check_room::<f64>(&[x.rows()], x.cols())?;
     let (pilot, sums) = square::half(&Tiles::square(x, kernel, &extent, Units::Plain), out, team)?;
     check_power(kernel, out)?;
     KernelMeans::of_sums(pilot, sums, MATRIX)

@@ -6,6 +6,7 @@ use super::tiles::{Meeting, Plan, plan};
 use super::{Extent, Kernel, Units};
 use crate::error::Result;
 use crate::matrix::MatrixView;
+use crate::memory;
 use crate::power::power;
 use crate::simd::mirror::mirror;
 use crate::simd::panel::Panel;
@@ -17,6 +18,9 @@ use crate::threads::Team;
 
 /// Fewest columns: packed columns of shorter rows would not be worth their two passes over the matrix.
 const LONG: usize = 129;
+
+/// Numbers in `f64` a column beside the packed rows: origin and factor, in both types, and the share of a panel.
+const A_COLUMN: usize = 5;
 
 /// Largest exponent of a factor in f32: far enough from 127 for the differences and for the squares of what they leave.
 const REACH: i32 = 100;
@@ -34,6 +38,9 @@ pub(super) fn whole<T: Lane>(
     if n == 0 || d < LONG || matches!(kernel, Kernel::Cosine) || !holds::<T, T>(x, None, kernel, extent) {
         return Ok(false);
     }
+    let shape = Shape::of::<T>(n);
+    let column = Panel::<T>::values(n, shape) * size_of::<T>() + A_COLUMN * size_of::<f64>();
+    memory::check_bytes((column as u128).saturating_mul(d as u128), "a packed copy of the rows")?;
     let Plan { meeting, profile, mut origin, factors, unit_diagonal, .. } =
         plan::<T, T>(x, None, kernel, extent, Units::Plain);
     if meeting != Meeting::Product || !within_reach::<T>(&factors) {
@@ -41,7 +48,6 @@ pub(super) fn whole<T: Lane>(
     }
     origin.resize(d, 0.0);
     let rows = Centered::new(x, &origin, (!factors.is_empty()).then_some(&factors));
-    let shape = Shape::of::<T>(n);
     let panels = Panel::of_columns(&rows, T::of(1.0), shape, team);
     let mut halves = vec![T::of(0.0); n];
     if matches!(profile, Profile::DecayOfProducts(_)) {

@@ -4,7 +4,9 @@ use super::base::{Base, longest};
 use super::cosine::{RAISE, inverse_lengths};
 use super::range::{Detour, RowUnits, fill_narrowed, holds, unit_of_distances};
 use super::{Extent, Kernel};
+use crate::error::Result;
 use crate::matrix::{Element, MatrixView};
+use crate::memory;
 use crate::power;
 use crate::simd::Lane;
 use crate::simd::pairs::{Absolute, Group, Packing, Points, Product, Square, pair_sums, strip};
@@ -67,6 +69,20 @@ pub struct Tiles<T> {
     exponent: i32,
     /// Where values come from that no one unit of `T` holds.
     detour: Option<Detour>,
+}
+
+/// Numbers in `f64` a column that packing takes beside the rows: origin and factors, each of them twice.
+const A_COLUMN: usize = 4;
+
+/// Refuses the tiles of sets of so many `rows`, of `cols` columns, where there is no room for them: each set is filled up to
+/// whole strips.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory).
+pub fn check_room<T: Lane>(rows: &[usize], cols: usize) -> Result<()> {
+    let strips: u128 = rows.iter().map(|n| n.div_ceil(strip::<T>()) as u128).sum();
+    let column = strips * (strip::<T>() * size_of::<T>()) as u128 + (A_COLUMN * size_of::<f64>()) as u128;
+    memory::check_bytes(column.saturating_mul(cols as u128), "a copy of the rows, packed in strips,")
 }
 
 /// What a kernel asks of the packing.

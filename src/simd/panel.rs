@@ -98,8 +98,16 @@ impl<T: Lane> Panel<T> {
         team.map(parts, |columns: Range<usize>| {
             let mut panel = Self::new(columns.len(), rows.rows(), shape);
             panel.pack_columns(rows, columns, unit);
+            // Nothing else will be packed.
+            (panel.gathered, panel.mapped) = (Vec::new(), Vec::new());
             panel
         })
+    }
+
+    /// Values of a packed row of `cols` columns.
+    #[must_use]
+    pub fn values(cols: usize, shape: Shape) -> usize {
+        shape.strips(cols) * shape.strip
     }
 
     /// Room for `capacity` rows of `cols` columns.
