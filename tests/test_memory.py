@@ -131,6 +131,94 @@ def test_limits_of_the_process_count(before, megabytes, call):
     assert_names_bytes(refusal(call, LIMITED + f"    {before}\n    limit({megabytes}_000_000)\n"))
 
 
+# Zeros that lie in a file and count nothing until they are read; the weights are 1 here and there.
+MAPPED = """
+    import tempfile
+    def mapped(shape, dtype="f4"):
+        with tempfile.NamedTemporaryFile() as file:
+            return np.memmap(file.name, dtype, "w+", shape=shape)
+    def weights(n):
+        w = mapped(n, "f8")
+        w[::1000] = 1
+        return w
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits what Linux can limit")
+@pytest.mark.parametrize(
+    ("before", "megabytes", "call"),
+    [
+        ("M = np.ones((1000, 10_000)); F = prinax.FrozenTransform(M, M[0]).to_bytes()", limit, call)
+        for limit, call in [
+            (50, "prinax.FrozenTransform(M, M[0])"),
+            (60, "prinax.FrozenTransform.from_bytes(F)"),
+            (130, "prinax.FrozenTransform.from_bytes(F)"),
+        ]
+    ]
+    + [("M = mapped(2 * 10**7); F = prinax.FrozenTransform(M[None], np.zeros(2 * 10**7))", 80, "F(M)")]
+    + [
+        ("M = mapped((3, 10**7)); y = np.array([[0.0], [1], [1]])", limit, call)
+        for limit in (100, 300, 550)
+        for call in [
+            "prinax.kernel_matrix(M)",
+            "prinax.kernel_matrix(M, kernel='linear')",
+            "prinax.kernel_matrix(M, kernel='laplacian')",
+            "prinax.kernel_matrix(M, gamma='median')",
+            "prinax.hsic(M, y)",
+            "prinax.KernelPCA(1, kernel='rbf').fit(M)",
+            "prinax.KernelSPCA(1).fit(M, [0, 1, 1])",
+        ]
+    ]
+    + [("M = mapped((3, 10**7))", limit, "prinax.gram(M)") for limit in (100, 300)],
+)
+def test_copies_on_the_way_count(before, megabytes, call):
+    assert_names_bytes(refusal(call, LIMITED + MAPPED + f"    {before}\n    limit({megabytes}_000_000)\n"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits what Linux can limit")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "prinax.covariance(M, sample_weight=w)",
+        "prinax.Moments(1).update(M, w)",
+        "prinax.IncrementalPCA(1).partial_fit(M, sample_weight=w)",
+        "prinax.IncrementalPCA(1, forgetting_factor=0.9).partial_fit(M)",
+        "prinax.IncrementalPCA(1, forgetting_factor=0.999).partial_fit(M, sample_weight=w)",
+    ],
+)
+def test_weights_and_forgetting_take_no_memory_a_row(call):
+    before = "M, w = mapped((10**7, 1)), weights(10**7); M[::1000, 0] = np.arange(10_000)"
+    # A mask of the weights, a byte a row, is made on the way.
+    assert refusal(call, LIMITED + MAPPED + f"    {before}\n    limit(50_000_000)\n") == ""
+
+
+def test_rows_without_end_are_read_until_somebody_stops_it():
+    script = """
+    X = np.broadcast_to(np.ones((1, 1)), (10**15, 1))
+    threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        prinax.IncrementalPCA(1, forgetting_factor=0.9).partial_fit(X)
+    except KeyboardInterrupt:
+        print("stopped")
+    """
+    assert run(script) == "stopped"
+
+
+def test_a_thread_keeps_no_large_scratch():
+    script = """
+    F = prinax.FrozenTransform(np.ones((1, 10**7), "f4"), np.zeros(10**7))
+    x = np.ones(10**7, "f4")
+    def resident():
+        with open("/proc/self/status") as status:
+            (mine,) = [int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS:")]
+        return mine
+    before = resident()
+    F(x)
+    print(resident() - before < 10)
+    """
+    assert run(script) == "True"
+
+
 def test_what_fits_within_the_limit_is_computed():
     script = """
     M = prinax.Moments(2000); M.update(many(2, 2000))
