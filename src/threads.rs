@@ -141,9 +141,9 @@ impl Team<'_> {
         let since = Instant::now();
         while helping.load(Ordering::Acquire) > 0 {
             if since.elapsed() < WAKEFUL {
-                thread::yield_now()
+                thread::yield_now();
             } else {
-                thread::sleep(NAP)
+                thread::sleep(NAP);
             }
             let _ = self.check(); // the helpers see what it saw
         }

@@ -339,8 +339,8 @@ def fit_kernel_pca(
 ]: ...
 
 # `kernel_project` by what stands in `fitted`, a model's attributes; or None unless x is exactly an ndarray of
-# the dtype of `X_fit_`, C-ordered, aligned, m >= 1, of as many columns, the kernel is computed by its formula,
-# and the other arrays are as a fit made them; None also as `transform_fast`. Same bits as `kernel_project`.
+# the dtype of `X_fit_`, C-ordered, aligned, m >= 1, of as many columns, the kernel is one of the core's, and
+# the other arrays are as a fit made them; None also as `transform_fast`. Same bits as `kernel_project`.
 def kernel_transform_fast(x: object, fitted: dict[str, object]) -> _Array | None: ...
 
 # (m, k) (k_t - means) V / sqrt(eigenvalues), 0 for an eigenvalue of 0.

@@ -9,7 +9,7 @@ use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
 use crate::linalg::{Random, Remainder, check_symmetric, pivoted_cholesky, product, transposed_product};
 use crate::matrix::{Element, MatrixView, room};
 use crate::memory;
-use crate::power::{exponent, power, unit};
+use crate::power::{power, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
 use std::collections::HashMap;
@@ -131,8 +131,8 @@ impl Factor {
         classes.sizes().iter().map(|&size| size as f64 / self.samples() as f64).collect()
     }
 
-    /// Columns about their means, in the unit of the largest entry.
-    fn columns(mut columns: DMatrix<f64>, unit: i32) -> Result<Self> {
+    /// Columns, in units of 2^exponent, about their means, and then in the unit of the largest entry.
+    fn columns(mut columns: DMatrix<f64>, exponent: i32) -> Result<Self> {
         for mut column in columns.column_iter_mut() {
             let mean = column.iter().sum::<f64>() / column.len() as f64;
             column.iter_mut().for_each(|x| *x -= mean);
@@ -141,9 +141,9 @@ impl Factor {
         if largest == 0.0 || columns.is_empty() {
             return Err(Error::value("y", "the same for every sample", "a target that varies"));
         }
-        let own = exponent(largest);
+        let own = unit(largest);
         columns *= power(-own);
-        Ok(Self::Columns { columns, exponent: unit + own })
+        Ok(Self::Columns { columns, exponent: exponent + own })
     }
 }
 

@@ -9,15 +9,15 @@ pub(super) type Fitted<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Bound<'py
 /// Attributes ready to be swapped in.
 pub(super) struct Swap<'py> {
     fitted: Fitted<'py>,
-    /// What goes away lives on until all is in its place, for its end may run Python code.
-    _before: Bound<'py, PyDict>,
+    /// What goes away lives on in it until all is in its place, for its end may run Python code.
+    before: Bound<'py, PyDict>,
 }
 
 impl<'py> Swap<'py> {
     /// Whatever may let Python code run comes before the first change.
     pub(super) fn prepared(fitted: Fitted<'py>) -> PyResult<Self> {
-        let _before = fitted.0.copy()?;
-        Ok(Self { fitted, _before })
+        let before = fitted.0.copy()?;
+        Ok(Self { fitted, before })
     }
 
     /// Adds to what the fit has found.
@@ -27,13 +27,15 @@ impl<'py> Swap<'py> {
 
     /// Swaps.
     pub(super) fn make(self) -> PyResult<()> {
-        let (attributes, found, sometimes) = &self.fitted;
+        let (attributes, found, sometimes) = self.fitted;
         for name in sometimes.iter_borrowed() {
             if attributes.contains(name)? && !found.contains(name)? {
                 attributes.del_item(name)?;
             }
         }
-        attributes.update(found.as_mapping())
+        attributes.update(found.as_mapping())?;
+        drop(self.before);
+        Ok(())
     }
 }
 

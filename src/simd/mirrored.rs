@@ -47,9 +47,9 @@ impl WithSimd for Mirrored<'_> {
         }
         if c + 2 <= count {
             if self.far {
-                self.block::<S, 6, 2, true>(simd, c)
+                self.block::<S, 6, 2, true>(simd, c);
             } else {
-                self.block::<S, 6, 2, false>(simd, c)
+                self.block::<S, 6, 2, false>(simd, c);
             }
             c += 2;
         }
