@@ -12,17 +12,13 @@ use crate::threads::Team;
 
 /// The matrix is multiplied in about this many shares, whose results are added in order.
 const SHARES: usize = 16;
-/// Entries of a half, 8 MiB, that stay in nearer caches between two products.
+/// Entries of a half, 8 MiB, that stay in the nearer caches between two products.
 const NEAR: usize = 1 << 20;
-/// Entries of a half, 16 MiB, that stay in some cache: what lies beyond is read at the speed of the main memory.
-const CACHED: usize = 1 << 21;
-/// Vectors of a block for the two.
-const BLOCKS: [usize; 2] = [2, 4];
 
 /// Vectors that the half of a matrix is best multiplied with at a time: of two an iteration needs the fewer products, four
-/// are multiplied in the time that the main memory takes to bring an entry.
+/// are multiplied in the time that a far memory takes to bring an entry.
 pub(super) fn block(layout: Layout) -> usize {
-    BLOCKS[usize::from(layout.len() > CACHED)]
+    if layout.len() <= NEAR { 2 } else { 4 }
 }
 
 impl Operator for UpperBands<'_> {
@@ -53,12 +49,11 @@ pub(super) fn multiply<'a>(
         return Ok(());
     }
     let vectors = Vectors::<f64>::of(q, dim);
-    let far = layout.len() > NEAR;
     let parts = team.map(shares(pieces, layout.len().div_ceil(SHARES)), |pieces: Vec<Piece>| {
         let mut part = Part::new(&pieces, &vectors);
         for piece in pieces {
             team.check()?;
-            part.add(piece, far);
+            part.add(piece);
         }
         Ok(part)
     });
@@ -110,7 +105,7 @@ impl<'a> Part<'a> {
         Self { first, vectors, rows, sums: Vectors::zeros(vectors.count, vectors.len - first) }
     }
 
-    fn add(&mut self, piece: Piece, far: bool) {
+    fn add(&mut self, piece: Piece) {
         let Piece { span: Span { first, left, rows, width }, stride, entries } = piece;
         let count = self.vectors.count;
         let weights = &self.rows[(first - self.first) * count..][..rows * count];
@@ -127,7 +122,7 @@ impl<'a> Part<'a> {
             let lines = Lines::new(&entries[beside..], rows, stride, width - beside);
             let by = self.vectors.piece(left + beside, width - beside);
             let down = &mut self.sums.data[left + beside - self.first..];
-            run(Mirrored { lines, by, weights, along: &mut along, down, stride: self.sums.stride, far });
+            run(Mirrored { lines, by, weights, along: &mut along, down, stride: self.sums.stride });
         }
         for (c, sums) in self.sums.data.chunks_exact_mut(self.sums.stride).enumerate() {
             let sums = sums[first - self.first..].iter_mut();

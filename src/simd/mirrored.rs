@@ -2,10 +2,10 @@
 //! mirror image while it is in a register.
 //!
 //! A tile of three lines by four vectors, or six by two, keeps its 12 sums, its 12 weights and what it works with in 32
-//! registers (with 16 its weights come from the first cache). Of lines that lie far away the next tile is sent for meanwhile:
-//! so it computes while the memory reads, where two loops one after the other would wait first and compute then. It is sent
-//! for to the second cache: the first is filled by the vectors, and of lines on their way to it the processor keeps count
-//! of too few to fill the bus. Of lines that are near, sending costs six lines by two vectors a fifth of their speed.
+//! registers (with 16 its weights come from the first cache). For four vectors the next tile is sent for meanwhile: so it
+//! computes while the memory reads, where two loops one after the other would wait first and compute then. It is sent for to
+//! the second cache: the first is filled by the vectors, and of lines on their way to it the processor keeps count of too
+//! few to fill the bus. Two vectors are for matrices that lie near, where sending for lines would take a fifth of the time.
 
 use super::skinny::Lines;
 use super::{Lane, prefetch_second};
@@ -27,8 +27,6 @@ pub struct Mirrored<'a> {
     pub down: &'a mut [f64],
     /// Distance between the starts of two vectors of `down`, at least the length of a line.
     pub stride: usize,
-    /// Whether the lines come from beyond the nearer caches.
-    pub far: bool,
 }
 
 impl WithSimd for Mirrored<'_> {
@@ -46,11 +44,7 @@ impl WithSimd for Mirrored<'_> {
             c += 4;
         }
         if c + 2 <= count {
-            if self.far {
-                self.block::<S, 6, 2, true>(simd, c);
-            } else {
-                self.block::<S, 6, 2, false>(simd, c);
-            }
+            self.block::<S, 6, 2, false>(simd, c);
             c += 2;
         }
         if c < count {
@@ -60,7 +54,7 @@ impl WithSimd for Mirrored<'_> {
 }
 
 impl Mirrored<'_> {
-    /// All lines with vectors c .. c + B, `R` lines at a time.
+    /// All lines with vectors c .. c + B, `R` lines at a time, which may be far away.
     #[inline(always)]
     fn block<S: Simd, const R: usize, const B: usize, const FAR: bool>(&mut self, simd: S, c: usize) {
         let Self { lines, by, weights, along, down, stride, .. } = self;
@@ -186,7 +180,6 @@ mod tests {
                     along: &mut along,
                     down: &mut down,
                     stride: gap,
-                    far: len > 50,
                 };
                 run_at(level, work).unwrap();
                 for c in 0..count {
