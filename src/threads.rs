@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long the calling thread sleeps at a time after that, while the helpers finish.
+/// How long the calling thread sleeps at a time while the helpers finish, once it has waited awake for [`WAKEFUL`].
 const NAP: Duration = Duration::from_millis(1);
 
 /// The threads that share one computation, and what ends it early.
