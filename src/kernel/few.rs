@@ -26,7 +26,7 @@ pub(super) fn few_rows<T: Lane>(x: MatrixView<T>, y: MatrixView<T>, kernel: &Ker
     if !(1..=FEW).contains(&x.rows()) || y.rows() <= FEW || x.cols() == 0 {
         return false;
     }
-    let (Some(x), Some(y)) = (x.as_slice(), y.as_slice().map(|data| (data, y.cols()))) else { return false };
+    let Some(y) = y.as_slice().map(|data| (data, y.cols())) else { return false };
     let Some(gamma) = kernel.gamma().filter(|g| *g > 0.0 && g.is_finite()) else { return false };
     let exponent = power::exponent(gamma);
     if exponent.abs() > MODERATE[usize::from(T::DOUBLE)] {
@@ -52,8 +52,15 @@ pub(super) fn few_rows<T: Lane>(x: MatrixView<T>, y: MatrixView<T>, kernel: &Ker
 }
 
 /// The kernel of sums over coordinates of x, times a power of two, and y (rows of `d`); `false` where a sum is not finite.
-fn all<F: Form, T: Lane>(x: &[T], (y, d): (&[T], usize), factor: f64, profile: &Profile<T>, out: &mut [T]) -> bool {
-    let x: Vec<T> = x.iter().map(|&x| T::of(x.into() * factor)).collect();
+fn all<F: Form, T: Lane>(
+    rows: MatrixView<T>,
+    (y, d): (&[T], usize),
+    factor: f64,
+    profile: &Profile<T>,
+    out: &mut [T],
+) -> bool {
+    let mut x = Vec::with_capacity(rows.rows() * d);
+    rows.each_row(|row| x.extend(row.iter().map(|&x| T::of(x.into() * factor))));
     let sound = |x: &T| (*x).into() == 0.0 || (T::MIN_POSITIVE..=T::MAX).contains(&(*x).into().abs());
     if !x.iter().all(sound) {
         return false; // a digit may be lost in a subnormal number

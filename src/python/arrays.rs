@@ -108,38 +108,26 @@ pub(super) fn view<'a, T: Element + numpy::Element>(x: &'a PyReadonlyArray2<'_, 
 /// only reads what Python code must not change during a call.
 pub(super) fn plain_matrix<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyAny>) -> Option<MatrixView<'a, T>> {
     let x = x.cast_exact::<PyArray2<T>>().ok()?;
-    let (rows, cols) = (x.shape()[0], x.shape()[1]);
-    if !x.is_c_contiguous() || !x.is_aligned() {
-        return None;
-    }
-    // SAFETY: C-contiguous and aligned, seen just above; the array outlives the view.
-    #[allow(unsafe_code)]
-    let data = unsafe { x.as_slice() }.ok()?;
-    MatrixView::new(data, rows, cols).ok()
+    if x.is_c_contiguous() { MatrixView::new(plain(x)?, x.shape()[0], x.shape()[1]).ok() } else { None }
 }
 
-/// The transpose of exactly a two-dimensional ndarray of type T, Fortran-ordered, aligned: its columns as rows.
+/// The transpose of such an array in Fortran order: its columns as rows.
 pub(super) fn plain_columns<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyAny>) -> Option<MatrixView<'a, T>> {
     let x = x.cast_exact::<PyArray2<T>>().ok()?;
-    let (rows, cols) = (x.shape()[0], x.shape()[1]);
-    if !x.is_fortran_contiguous() || !x.is_aligned() {
-        return None;
-    }
-    // SAFETY: contiguous and aligned, seen just above; the array outlives the view.
+    if x.is_fortran_contiguous() { MatrixView::new(plain(x)?, x.shape()[1], x.shape()[0]).ok() } else { None }
+}
+
+/// The elements of a contiguous and aligned array as they lie.
+fn plain<'a, T: Element + numpy::Element, D: Dimension>(x: &'a Bound<'_, PyArray<T, D>>) -> Option<&'a [T]> {
+    // SAFETY: `as_slice` sees for itself whether the array is contiguous and aligned; the array outlives the slice, and of
+    // writers see `plain_matrix`.
     #[allow(unsafe_code)]
-    let data = unsafe { x.as_slice() }.ok()?;
-    MatrixView::new(data, cols, rows).ok()
+    unsafe { x.as_slice() }.ok()
 }
 
 /// Exactly a one-dimensional, contiguous, aligned float64 ndarray.
 pub(super) fn plain_vector<'a>(x: &'a Bound<'_, PyAny>) -> Option<&'a [f64]> {
-    let x = x.cast_exact::<PyArray1<f64>>().ok()?;
-    if !x.is_c_contiguous() || !x.is_aligned() {
-        return None;
-    }
-    // SAFETY: contiguous and aligned, seen just above; the array outlives the slice.
-    #[allow(unsafe_code)]
-    unsafe { x.as_slice() }.ok()
+    plain(x.cast_exact::<PyArray1<f64>>().ok()?)
 }
 
 /// What the arrays made here are to the user.
