@@ -7,7 +7,7 @@
 //! the second cache: the first is filled by the vectors, and of lines on their way to it the processor keeps count of too
 //! few to fill the bus. Two vectors are for matrices that lie near, where sending for lines would take a fifth of the time.
 
-use super::skinny::Lines;
+use super::skinny::{DEEP, Lines, NARROW, WIDE};
 use super::{Lane, prefetch_second};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
@@ -39,25 +39,25 @@ impl WithSimd for Mirrored<'_> {
         }
         let count = self.by.count();
         let mut c = 0;
-        while c + 4 <= count {
-            self.block::<S, 3, 4, true>(simd, c);
-            c += 4;
+        while c + WIDE <= count {
+            self.block::<S, DEEP, WIDE, true>(simd, c);
+            c += WIDE;
         }
-        if c + 2 <= count {
-            self.block::<S, 6, 2, false>(simd, c);
-            c += 2;
+        if c + NARROW.1 <= count {
+            self.block::<S, { NARROW.0 }, { NARROW.1 }, false>(simd, c);
+            c += NARROW.1;
         }
         if c < count {
-            self.block::<S, 3, 1, true>(simd, c);
+            self.block::<S, DEEP, 1, true>(simd, c);
         }
     }
 }
 
 impl Mirrored<'_> {
-    /// All lines with vectors c .. c + B, `R` lines at a time, which may be far away.
+    /// All lines with vectors c .. c + B, `R` lines at a time, those that come next sent for where they may be `FAR` away.
     #[inline(always)]
     fn block<S: Simd, const R: usize, const B: usize, const FAR: bool>(&mut self, simd: S, c: usize) {
-        let Self { lines, by, weights, along, down, stride, .. } = self;
+        let Self { lines, by, weights, along, down, stride } = self;
         let count = by.count();
         let by = from_fn(|b| by.get(c + b));
         let mut vectors = down.chunks_mut(*stride).skip(c);

@@ -15,7 +15,7 @@ pub(super) const DEEP: usize = 3;
 /// Vectors of the block in a tile.
 pub(super) const WIDE: usize = 4;
 /// The two for what is left of a block.
-const NARROW: (usize, usize) = (6, 2);
+pub(super) const NARROW: (usize, usize) = (6, 2);
 /// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
 /// Bytes of a line taken at a time by the dot products: four of them and the lines' own fit the first cache.
