@@ -1,14 +1,14 @@
 //! The moments of one chunk of rows: pilot, panels, tiles, and the correction for the pilot's distance from the mean.
 
 use super::fading::Fading;
-use super::moments::{Moments, two_sum};
+use super::moments::Moments;
 use super::pilot::{Pilot, Sample};
 use super::product::Product;
 use super::scaled::row_start;
 use super::weights::{ChunkWeights, RowWeights, total};
 use crate::error::Result;
 use crate::matrix::{MatrixView, zeros};
-use crate::power::scale;
+use crate::power::{scale, two_sum};
 use crate::simd::Lane;
 use crate::simd::panel::{Panel, Weights};
 use crate::threads::Team;

@@ -4,12 +4,11 @@
 //! Chunks of rows are shifted by a pilot and put into power-of-two units, so that neither an offset nor a unit of 1e200
 //! costs a digit; chunks merge by Chan, Golub and LeVeque (1983).
 
-use super::moments::two_sum;
 use super::pilot::{Pilot, Sample};
 use crate::error::Result;
 use crate::matrix::MatrixView;
 use crate::memory;
-use crate::power::{power, scale};
+use crate::power::{power, scale, two_sum};
 use crate::simd::panel::Shift;
 use crate::simd::tiling::Shape;
 use crate::simd::{Lane, run};

@@ -2,8 +2,6 @@
 
 mod merge;
 
-pub(crate) use crate::power::two_sum;
-
 use super::chunk::{Scratch, Source};
 use super::fading::Fading;
 use super::product::{groups, parts_of, team_within};

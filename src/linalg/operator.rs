@@ -201,10 +201,6 @@ impl<T: Lane> Operator for GramOf<'_, T> {
 pub struct CenteredKernel<'a>(pub &'a dyn Operator);
 
 impl Operator for CenteredKernel<'_> {
-    fn block(&self) -> usize {
-        self.0.block()
-    }
-
     fn dim(&self) -> usize {
         self.0.dim()
     }
@@ -220,6 +216,10 @@ impl Operator for CenteredKernel<'_> {
 
     fn operations(&self) -> f64 {
         self.0.operations()
+    }
+
+    fn block(&self) -> usize {
+        self.0.block()
     }
 
     fn resolution(&self) -> f64 {

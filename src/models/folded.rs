@@ -1,8 +1,8 @@
 //! Rows weighted by frequencies, as rows that need no weights.
 
-use crate::covariance::{heaviest, two_sum};
+use crate::covariance::heaviest;
 use crate::matrix::MatrixView;
-use crate::power::{exponent, scale};
+use crate::power::{exponent, scale, two_sum};
 use crate::simd::Lane;
 
 /// `sqrt(w) (x - mean) / 2^level` for the rows of positive weight.
