@@ -154,6 +154,7 @@ BAD_ARRAYS = {
     "bytes": (np.array([[b"1"]]), TypeError, ["X", "|S1", "strings"]),
     "dates": (np.zeros((2, 2), "M8[s]"), TypeError, ["X", "datetime64[s]", "dates"]),
     "durations": (np.zeros((2, 2), "m8[s]"), TypeError, ["X", "timedelta64[s]", "dates"]),
+    "records": (np.zeros(3, [("a", float), ("b", float)]), TypeError, ["X", "structured_to_unstructured"]),
     "structured": (np.zeros((2, 2), "f8,f8"), TypeError, ["X", "structured"]),
     "masked": (np.ma.masked_array(SMALL), TypeError, ["X", "masked", "X.filled"]),
     "sparse": (Sparse(), TypeError, ["X", "sparse", "X.toarray()"]),

@@ -259,6 +259,8 @@ def _unreadable(X: Any, what: str, error: Exception) -> Exception:
 
 
 def _wrong_dimension(A: Array, by: str, what: str) -> Exception:
+    if A.dtype.names is not None:
+        return _no_numbers(A, what)  # its fields are its columns: another shape would not help
     if A.ndim == 0 and A.dtype.kind not in "biufc":
         item = A.item()
         found = repr(item) if item is None or isinstance(item, (str, bytes)) else f"a {type(item).__name__}"
@@ -288,11 +290,15 @@ def _as_float(A: Array, what: str) -> Array:
             f"Complex data not supported: {what} has dtype {A.dtype}; pass its real part or its modulus."
         )
     if kind not in "biuf":
-        raise TypeError(f"{what} has dtype {A.dtype}, but numbers are needed: {_remedy(kind)}.")
+        raise _no_numbers(A, what)
     target = np.float32 if A.dtype.type is np.float32 else np.float64
     # A longdouble beyond float64 becomes inf, which the core refuses by name; one below it is rounded.
     with np.errstate(over="ignore", under="ignore"):
         return np.require(A, target, ["ALIGNED"])
+
+
+def _no_numbers(A: Array, what: str) -> TypeError:
+    return TypeError(f"{what} has dtype {A.dtype}, but numbers are needed: {_remedy(A.dtype.kind)}.")
 
 
 def _remedy(kind: str) -> str:

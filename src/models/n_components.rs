@@ -86,14 +86,18 @@ impl Components {
     }
 }
 
-/// Gaps and noise below this share of the largest eigenvalue are taken as this share: the evidence has the logarithm of
-/// both, and an exact tie must give what the tie with rounding noise gives.
+/// Gaps below this share of the largest eigenvalue are taken as this share: the evidence has their logarithms, and an exact
+/// tie must give what the tie with rounding noise gives. Noise below it is none.
 const EVIDENCE_FLOOR: f64 = 4.0 * f64::EPSILON;
 
 /// The dimension with the largest Laplace evidence, in O(d^2).
 ///
 /// Thomas P. Minka (2000), "Automatic choice of dimensionality for PCA", equations 76 to 81. Scale-free: only ratios of
 /// eigenvalues enter.
+///
+/// As the noise goes to 0 beside k living directions, the evidence of k grows like -(n - k)(d - k) / 2 times its logarithm,
+/// and that of fewer stays finite: data without noise have the dimension that they lie in. So have n = d rows, whose mean
+/// takes one of theirs.
 fn minka(variances: &[f64], samples: f64) -> Result<usize> {
     let largest = variances.first().copied().unwrap_or(0.0);
     if largest <= 0.0 {
@@ -104,11 +108,12 @@ fn minka(variances: &[f64], samples: f64) -> Result<usize> {
     let mut best = (1, f64::NEG_INFINITY);
     let mut evidence = Evidence::default();
     for k in 1..values.len() {
-        if values[k - 1] < EVIDENCE_FLOOR {
-            break; // log lambda_k is minus infinity: neither this nor any larger k has evidence
+        let noise = values[k..].iter().sum::<f64>() / (values.len() - k) as f64;
+        if noise < EVIDENCE_FLOOR {
+            return Ok(k);
         }
         evidence.include(&values, k - 1);
-        let log_evidence = evidence.log(&values, k, samples);
+        let log_evidence = evidence.log(&values, k, noise, samples);
         if log_evidence > best.1 {
             best = (k, log_evidence);
         }
@@ -140,11 +145,10 @@ impl Evidence {
         self.inverse_gaps += values[..i].iter().map(|&v| (gap(v, value) / (v * value)).ln()).sum::<f64>();
     }
 
-    /// log p(D | k) up to terms that do not depend on k, the first `k` being included.
-    fn log(&self, values: &[f64], k: usize, samples: f64) -> f64 {
-        let (kept, rest) = values.split_at(k);
-        let (dropped, log_samples) = (rest.len() as f64, samples.ln());
-        let noise = (rest.iter().sum::<f64>() / dropped).max(EVIDENCE_FLOOR);
+    /// log p(D | k) up to terms that do not depend on k, the first `k` being included; `noise`: the mean of the others.
+    fn log(&self, values: &[f64], k: usize, noise: f64, samples: f64) -> f64 {
+        let kept = &values[..k];
+        let (dropped, log_samples) = ((values.len() - k) as f64, samples.ln());
         let fit = -0.5 * samples * (self.logs + dropped * noise.ln());
         let free = (k * values.len() - k * (k + 1) / 2) as f64;
         let volume = 0.5 * (free + k as f64) * std::f64::consts::TAU.ln();
@@ -189,6 +193,13 @@ mod tests {
         assert_eq!(Components::Mle.choose(&[2.0 / 7.0; 4], 0.0, 8.0), Ok(3));
         assert_eq!(Components::Mle.choose(&[18.0 / 7.0, 18.0 / 7.0, 2.0 / 7.0, 2.0 / 7.0], 0.0, 8.0), Ok(3));
         assert!(Components::Mle.choose(&[0.0; 4], 0.0, 8.0).is_err());
+    }
+
+    #[test]
+    fn without_noise_the_dimension_is_the_rank() {
+        assert_eq!(Components::Mle.choose(&[9.0, 4.0, 0.0, 0.0], 0.0, 50.0), Ok(2));
+        assert_eq!(Components::Mle.choose(&[9.0, 0.1, 0.1, 0.0], 0.0, 4.0), Ok(3), "n = d: the mean has taken a direction");
+        assert_eq!(Components::Mle.choose(&[9.0, 0.0], 0.0, 5.0), Ok(1));
     }
 
     #[test]
