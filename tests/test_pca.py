@@ -151,6 +151,23 @@ def test_mle_is_the_dimension_of_largest_evidence(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", [17, 25, 100])
+def test_mle_without_noise_is_the_rank(solver, seed):
+    """n = d rows have d - 1 directions about their mean: the last eigenvalue is exactly 0, not rounding."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(3, 16))
+    q = int(rng.integers(1, d + 1))
+    X = rng.normal(size=(d, q)) @ rng.normal(size=(q, d)) * 3 + rng.normal(size=(d, d)) * rng.choice(
+        [0.01, 0.3, 1]
+    )
+    spectrum = oracle.pca(X).explained_variance.astype(float)
+    spectrum[-1] = 1e-60 * spectrum[0]
+    wanted = oracle.minka_dimension(spectrum, d)
+    assert wanted == d - 1
+    assert PCA("mle", svd_solver=solver).fit(X).n_components_ == wanted
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_ddof_is_the_divisor_of_variances_only(solver, ddof):
     X = cloud((40, 5))
