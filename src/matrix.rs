@@ -234,9 +234,18 @@ impl<'a, T: Element> MatrixView<'a, T> {
 /// # Errors
 /// [`Error::Memory`].
 pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
-    // Asked first, because `vec!` ends the process when it is refused; `vec!` then takes pages that are zero already.
-    drop(black_box(room::<T>(len, what)?));
+    ask::<T>(len, what)?; // `vec!` then takes pages that are zero already
     Ok(vec![T::of(0.0); len])
+}
+
+/// Whether the machine grants a buffer of `len` elements for `what`: asked before one is made by what ends the process when
+/// it is refused.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn ask<T: Element>(len: usize, what: &'static str) -> Result<()> {
+    drop(black_box(room::<T>(len, what)?));
+    Ok(())
 }
 
 /// An empty buffer with room for `len` elements of `what`, or a refusal where the machine has none.

@@ -227,3 +227,13 @@ def test_what_fits_within_the_limit_is_computed():
     prinax.Whitener().fit(W[:, :1000]), PCA(1, svd_solver="lanczos").fit(W[:, :100_000])
     """
     assert run(f"    D = {D}\n" + WIDE + LIMITED + script) == ""
+
+
+def test_the_full_solver_takes_one_copy_of_wide_data():
+    script = """
+    M = mapped((20, 10**6), "f8")
+    M[:, ::100] = np.random.default_rng(0).standard_normal((20, 10**4))
+    limit(8 * M.size * 3 // 2)
+    print(PCA(2, svd_solver="full").fit(M).rank_)
+    """
+    assert run(LIMITED + MAPPED + script) == "19"

@@ -58,5 +58,5 @@ pub use refine::{first_small, refine};
 pub use remainder::{remainder, remainder_floor, stepped};
 pub use solve::solve_positive;
 pub use spectrum::{Singular, components_reaching, fix_signs, rank};
-pub use svd::{Small, singular, small_svd};
+pub use svd::{Small, singular, singular_keeping, small_svd};
 pub use symmetric::{check_symmetric, symmetric, symmetric_into};

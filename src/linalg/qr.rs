@@ -91,16 +91,21 @@ pub struct Qr {
 }
 
 impl Qr {
-    /// Factors `a`, given column by column.
+    /// Factors a copy of `a`, given column by column.
     ///
     /// # Errors
     /// [`crate::Error::Memory`].
     pub fn of(a: &[f64], rows: usize, cols: usize) -> Result<Self> {
         // The reflectors here, and as many lines of what Q is multiplied with later.
         memory::check_matrices::<f64>(2, (rows, cols), "an orthogonal factor")?;
-        let mut reflectors = MatRef::from_column_major_slice(a, rows, cols).to_owned();
-        let coefficients = reflect(reflectors.as_mut());
-        Ok(Self { reflectors, coefficients })
+        Ok(Self::in_place(MatRef::from_column_major_slice(a, rows, cols).to_owned()))
+    }
+
+    /// Factors `a` in its own memory.
+    #[must_use]
+    pub fn in_place(mut a: Mat<f64>) -> Self {
+        let coefficients = reflect(a.as_mut());
+        Self { reflectors: a, coefficients }
     }
 
     /// R, cols x cols.

@@ -6,7 +6,7 @@
 use super::qr::{Qr, triangular_factor, with_scratch};
 use super::spectrum::Singular;
 use crate::error::{Error, Result};
-use crate::matrix::zeros;
+use crate::matrix::ask;
 use crate::memory;
 use crate::power::{power, unit};
 use crate::simd::{Centered, Lane};
@@ -21,25 +21,46 @@ const COPIES: usize = 6;
 
 /// All min(n, d) singular values and right singular vectors of the centred data, in `f64` whatever the data.
 ///
-/// n >= d: R of the stream of panels, O(d^2) memory. n < d: QR of the transpose, one n x d copy.
+/// # Errors
+/// [`Error::NoConvergence`] from the SVD of R, [`Error::Memory`], [`Error::Interrupted`].
+pub fn singular<T: Lane>(x: &Centered<T>, team: &Team) -> Result<Singular> {
+    singular_keeping(x, x.rows().min(x.cols()), team)
+}
+
+/// All singular values, and the first `keep` right singular vectors, of the centred data.
+///
+/// n >= d: R of the stream of panels, O(d^2) memory. n < d: QR of the transpose in one n x d copy, beside which only the
+/// vectors kept are as long.
 ///
 /// # Errors
-/// [`Error::NoConvergence`] from the SVD of R, [`Error::Interrupted`].
-pub fn singular<T: Lane>(x: &Centered<T>, team: &Team) -> Result<Singular> {
+/// Those of [`singular`].
+pub fn singular_keeping<T: Lane>(x: &Centered<T>, keep: usize, team: &Team) -> Result<Singular> {
     let (n, d) = (x.rows(), x.cols());
     if n >= d {
         let r = triangular_factor(n, d, |range, out| x.pack_wide(range, out), team)?;
-        return Ok(small_svd(&r)?.right());
+        let Singular { values, vectors } = small_svd(&r)?.right();
+        return Ok(Singular { values, vectors: vectors.resize_horizontally(keep, 0.0) });
     }
-    // The n x d rows lie in memory as the columns of the d x n transpose: Xc' = Q R, R = P S W', so V = Q P.
-    let mut rows = zeros(n.saturating_mul(d), "a copy of X in float64")?;
-    x.pack_wide(0..n, &mut rows);
-    team.check()?;
-    let qr = Qr::of(&rows, d, n)?;
-    drop(rows);
+    memory::check_matrices::<f64>(1, (n.saturating_add(keep), d), COPY)?;
+    // Xc' = Q R, R = P S W', so V = Q P.
+    let qr = Qr::in_place(transposed(x)?);
     team.check()?;
     let Small { left, values, .. } = small_svd(&qr.r())?;
-    Ok(Singular { values, vectors: qr.q_times(&left) })
+    Ok(Singular { values, vectors: qr.q_times(&left.resize_horizontally(keep, 0.0)) })
+}
+
+/// What the user knows the copy of wide data as.
+const COPY: &str = "a copy of X in float64";
+
+/// The d x n transpose of the centred data.
+fn transposed<T: Lane>(x: &Centered<T>) -> Result<Mat<f64>> {
+    let (n, d) = (x.rows(), x.cols());
+    ask::<f64>(n.saturating_mul(d), COPY)?;
+    let mut columns = Mat::zeros(d, n);
+    for i in 0..n {
+        x.pack_wide(i..i + 1, columns.col_as_slice_mut(i));
+    }
+    Ok(columns)
 }
 
 /// U S V' of a small matrix.
@@ -116,6 +137,9 @@ mod tests {
             }
             let gram = got.vectors.transpose() * &got.vectors;
             assert!((gram - DMatrix::identity(4, 4)).amax() <= 20.0 * f64::EPSILON);
+            let few = singular_keeping(&Centered::new(view, &mean, None), 2, &Team::solo()).unwrap();
+            assert_eq!(few.values, got.values);
+            assert!((few.vectors - got.vectors.columns(0, 2)).amax() <= 20.0 * f64::EPSILON);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
     first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, remainder_floor, singular,
-    stepped,
+    singular_keeping, stepped,
 };
 use crate::matrix::MatrixView;
 use crate::memory;
@@ -67,7 +67,11 @@ pub(super) fn solve<T: Lane>(
     let prepared = Prepared::new(x, weights, options, team)?;
     let rows = prepared.centered();
     let Found { pairs, complete, solver } = match solver {
-        Solver::Full => Found { pairs: singular(&rows, team)?, complete: true, solver },
+        Solver::Full => {
+            let p = rows.rows().min(rows.cols());
+            let keep = options.components.known(p).unwrap_or(p);
+            Found { pairs: singular_keeping(&rows, keep, team)?, complete: true, solver }
+        }
         Solver::Gram => dual_pca::gram_pairs(&rows, options, team)?,
         _ => growing(&rows, prepared.total, solver, options, team)?,
     };
