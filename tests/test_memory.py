@@ -192,6 +192,20 @@ def test_weights_and_forgetting_take_no_memory_a_row(call):
     assert refusal(call, LIMITED + MAPPED + f"    {before}\n    limit(50_000_000)\n") == ""
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits what Linux can limit")
+@pytest.mark.parametrize(
+    "call", ["PCA(1)", "PCA()", "PCA(1, scale=True)", "prinax.Whitener()", "prinax.Whitener('zca-cor')"]
+)
+def test_weighted_fits_copy_no_rows_where_nothing_is_measured_again(call):
+    before = "M, w = mapped((10**6, 20)), np.ones(10**6); M[::100] = rng.standard_normal((10**4, 20))"
+    assert (
+        refusal(
+            f"{call}.fit(M, sample_weight=w)", LIMITED + MAPPED + f"    {before}\n    limit(50_000_000)\n"
+        )
+        == ""
+    )
+
+
 def test_rows_without_end_are_read_until_somebody_stops_it():
     script = """
     X = np.broadcast_to(np.ones((1, 1)), (10**15, 1))

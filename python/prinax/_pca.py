@@ -160,6 +160,7 @@ class PCA(GaussianProjection):
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None
             Frequencies: integers equal repeated rows, 0 an absent one; the divisor is their sum minus `ddof`.
+            Solvers other than "covariance_eigh", and directions measured again on X, take a weighted copy.
 
         Returns
         -------

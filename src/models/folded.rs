@@ -1,7 +1,8 @@
 //! Rows weighted by frequencies, as rows that need no weights.
 
 use crate::covariance::heaviest;
-use crate::matrix::MatrixView;
+use crate::error::Result;
+use crate::matrix::{MatrixView, room};
 use crate::power::{exponent, scale, two_sum};
 use crate::simd::Lane;
 
@@ -16,16 +17,19 @@ pub(super) struct Folded<T> {
 
 impl<T: Lane> Folded<T> {
     /// The mean comes as what `f64` holds of it and the rest.
-    pub(super) fn new(x: MatrixView<T>, weights: &[f64], mean: &[f64], rest: &[f64]) -> Self {
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`].
+    pub(super) fn new(x: MatrixView<T>, weights: &[f64], mean: &[f64], rest: &[f64]) -> Result<Self> {
         let level = exponent(weights.iter().copied().fold(0.0, f64::max)).div_euclid(2);
-        let (mut data, mut rows) = (Vec::with_capacity(x.rows() * mean.len()), 0);
+        let rows = living(weights).count();
+        let mut data = room(rows.saturating_mul(mean.len()), "a weighted copy of X")?;
         for (i, &weight) in living(weights) {
             let root = scale(weight, -2 * level).sqrt();
             let parts = mean.iter().zip(rest).enumerate();
             data.extend(parts.map(|(j, (high, low))| T::of((x.at(i, j) - high - low) * root)));
-            rows += 1;
         }
-        Self { data, rows, cols: mean.len(), level }
+        Ok(Self { data, rows, cols: mean.len(), level })
     }
 
     /// The rows.
@@ -96,7 +100,7 @@ mod tests {
     fn weights_of_any_unit_fold_alike() {
         let data = [1f32, -2.0, 3.0, 0.5];
         let x = MatrixView::new(&data, 4, 1).unwrap();
-        let of = |unit: i32| Folded::new(x, &[1.0, 0.0, 3.0, 2.0].map(|w| scale(w, unit)), &[0.5], &[0.0]);
+        let of = |unit: i32| Folded::new(x, &[1.0, 0.0, 3.0, 2.0].map(|w| scale(w, unit)), &[0.5], &[0.0]).unwrap();
         let near = of(0);
         for unit in [-400, 400] {
             let far = of(unit);

@@ -25,6 +25,7 @@ mod preimage;
 mod prepared;
 mod projection;
 mod ready;
+mod rest;
 mod roads;
 mod spca;
 mod target;

@@ -76,7 +76,7 @@ impl<'a, T: Lane> Prepared<'a, T> {
         x.check_finite("X")?;
         let zeros = || vec![0.0; x.cols()];
         let mean = if options.center { weighted_mean(x, weights) } else { (zeros(), zeros()) };
-        let folded = Folded::new(x, weights, &mean.0, &mean.1);
+        let folded = Folded::new(x, weights, &mean.0, &mean.1)?;
         let columns = Columns::of(folded.view(), false, team)?;
         Self::of_columns(Source::Weighted(folded), mean, &columns, weights.iter().sum(), options)
     }
@@ -116,11 +116,14 @@ impl<'a, T: Lane> Prepared<'a, T> {
     }
 
     /// The data again with what `solved` knows, in its unit.
-    pub(super) fn known(x: MatrixView<'a, T>, weights: Option<&[f64]>, solved: &Solved) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] for the copy that weights are folded into.
+    pub(super) fn known(x: MatrixView<'a, T>, weights: Option<&[f64]>, solved: &Solved) -> Result<Self> {
         let (mean, mean_rest) = (solved.mean.clone(), solved.mean_rest.clone());
         let source = match weights {
             None => Source::Borrowed(x),
-            Some(weights) => Source::Weighted(Folded::new(x, weights, &mean, &mean_rest)),
+            Some(weights) => Source::Weighted(Folded::new(x, weights, &mean, &mean_rest)?),
         };
         let unit = source.level() - solved.exponent;
         let factor = match &solved.scale {
@@ -129,7 +132,7 @@ impl<'a, T: Lane> Prepared<'a, T> {
         };
         let (exponent, total, weight) = (solved.exponent, solved.total, solved.weight);
         let shift = source.shift(&mean, &mean_rest);
-        Self { source, shift, factor, mean, mean_rest, scale: solved.scale.clone(), exponent, total, weight }
+        Ok(Self { source, shift, factor, mean, mean_rest, scale: solved.scale.clone(), exponent, total, weight })
     }
 
     /// The prepared rows.

@@ -5,12 +5,12 @@ use super::n_components::Components;
 use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::prepared::Prepared;
+use super::rest::{Rest, measured_rest, rest_of, spanned};
 use crate::covariance::{Moments, MomentsOptions, near_one};
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, LanczosOptions, Operator, RandomizedOptions, ScatterOf, Singular, components_reaching, eigh, eigh_leading,
-    first_small, lanczos, leading, leading_pays, randomized, rank, refine, remainder, remainder_floor, singular,
-    singular_keeping, stepped,
+    first_small, lanczos, leading, leading_pays, randomized, rank, refine, singular, singular_keeping,
 };
 use crate::matrix::MatrixView;
 use crate::memory;
@@ -54,9 +54,6 @@ pub(super) fn solve<T: Lane>(
     options: &PcaOptions,
     team: &Team,
 ) -> Result<Solved> {
-    if weights.is_some() {
-        memory::check_matrices::<T>(1, (x.rows(), x.cols()), "a weighted copy of X")?;
-    }
     if solver == Solver::Covariance {
         check_square(x.cols())?;
         let moments = Moments::of(x, &MomentsOptions { center: options.center, weights }, team)?;
@@ -78,52 +75,6 @@ pub(super) fn solve<T: Lane>(
     let rest = if complete { None } else { measured_rest(&rows, &pairs, prepared.total, options, team)? };
     Ok(Solved { rest, ..prepared.solved(pairs, complete, solver) })
 }
-
-/// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
-/// total, so that the difference has lost half of its digits); 0 where nothing can be left, for n centred rows span n - 1
-/// directions, and beyond a dead one all are dead; and where all of it is no more than one dead direction may have (by the
-/// rule of [`rank`]) or than rounding leaves.
-///
-/// Directions with a residual of r sigma_1^2 may be tilted by r sigma_1^2 / sigma_k^2, and leave the square of that times
-/// sigma_k^2 behind, each. Where that could be what is measured, it is measured again after a step that leaves no tilt
-/// towards dead directions.
-fn measured_rest<T: Lane>(
-    rows: &Centered<T>,
-    pairs: &Singular,
-    total: f64,
-    options: &PcaOptions,
-    team: &Team,
-) -> Result<Option<f64>> {
-    let (p, k) = (rows.rows().min(rows.cols()) as f64, pairs.values.len());
-    if spanned(pairs, rows.rows(), options) {
-        return Ok(Some(0.0));
-    }
-    let kept: f64 = pairs.values.iter().map(|sigma| sigma * sigma).sum();
-    let (Some(first), Some(last)) = (pairs.values.first(), pairs.values.last()) else { return Ok(None) };
-    if total - kept > T::EPSILON.sqrt() * total {
-        return Ok(None);
-    }
-    let dead = p * T::EPSILON * first;
-    if *last <= dead {
-        return Ok(Some(0.0));
-    }
-    let floor = dead.powi(2) + remainder_floor(rows.rows(), &pairs.vectors, total, *first);
-    let residual = tolerance::<T>(options.tol).max(PANEL_ROUNDINGS * T::EPSILON);
-    let tilted = k as f64 * (residual * first * first / last).powi(2);
-    let mut rest = remainder(rows, &pairs.vectors, team)?;
-    if rest > floor && rest <= tilted + floor {
-        rest = remainder(rows, &stepped(rows, &pairs.vectors, team)?, team)?;
-    }
-    Ok(Some(if rest > floor { rest } else { 0.0 }))
-}
-
-/// Whether the pairs are as many as `rows` rows can need: their differences from their mean sum to 0.
-fn spanned(pairs: &Singular, rows: usize, options: &PcaOptions) -> bool {
-    options.center && pairs.values.len() + 1 >= rows
-}
-
-/// Roundings of a sum inside one panel, which is taken in the type of the data: half an eps for each of 512 rows.
-const PANEL_ROUNDINGS: f64 = 256.0;
 
 /// Pairs, whether they are all, and the road that found them: another where the one asked for leads nowhere.
 pub(super) struct Found {
@@ -224,7 +175,8 @@ pub(super) fn singular_pairs(found: Eigen) -> Singular {
 }
 
 /// Measures the small directions of the covariance road again on the data. Of fewer rows than columns, they hide among
-/// the d - n dead ones of the scatter, and all is computed without squaring.
+/// the d - n dead ones of the scatter, and all is computed without squaring. Where nothing is to be measured the rows are
+/// not touched: with weights they would be copied.
 fn refined<T: Lane>(
     x: MatrixView<T>,
     weights: Option<&[f64]>,
@@ -234,7 +186,15 @@ fn refined<T: Lane>(
 ) -> Result<Solved> {
     let p = solved.rows.min(x.cols());
     solved.pairs = solved.pairs.truncated(p);
-    let prepared = Prepared::known(x, weights, &solved);
+    if first_small::<T>(&solved.pairs.values) == solved.pairs.values.len() {
+        if solved.complete {
+            return Ok(solved);
+        }
+        if let Rest::Told(rest) = rest_of::<T>(&solved.pairs, solved.total, (solved.rows, x.cols()), options) {
+            return Ok(Solved { rest, ..solved });
+        }
+    }
+    let prepared = Prepared::known(x, weights, &solved)?;
     let rows = prepared.centered();
     solved.pairs = refine(&rows, solved.pairs, team)?;
     let living = rank(&solved.pairs.values, p, T::EPSILON);
