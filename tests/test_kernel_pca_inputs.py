@@ -9,7 +9,7 @@ import pytest
 from kernel_oracle import KERNELS, SOLVERS, reference
 from numpy.testing import assert_allclose, assert_array_equal
 from oracle import kernel_formula
-from prinax import KernelPCA, kernel_matrix
+from prinax import KernelPCA, center_kernel, kernel_matrix
 
 R = np.random.default_rng
 
@@ -227,10 +227,25 @@ def test_wrong_parameters_are_refused_with_a_sentence(setting, expected, rng):
         KernelPCA(**{name: eval(value)}).fit(rng.standard_normal((6, 3)))
 
 
-def test_an_iteration_that_is_cut_short_says_so(rng):
-    X = rng.standard_normal((600, 30))
+@pytest.mark.parametrize("shape", [(600, 200), (200, 600)])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_an_iteration_that_is_cut_short_says_so(kernel, shape, rng):
+    X = rng.standard_normal(shape)
     with pytest.raises(np.linalg.LinAlgError, match="max_iter=3 iterations did not bring"):
-        KernelPCA(10, kernel="rbf", eigen_solver="lanczos", max_iter=3).fit(X)
+        KernelPCA(10, kernel=kernel, eigen_solver="lanczos", max_iter=3).fit(X)
+    enough = KernelPCA(10, kernel=kernel, eigen_solver="lanczos", max_iter=200).fit(X)
+    assert enough.solver_ == "lanczos"
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_iteration_reaches_the_residual_that_the_default_stands_for(kernel, rng):
+    X = rng.standard_normal((900, 400)) * 0.995 ** np.arange(400)
+    model = KernelPCA(5, kernel=kernel, gamma=0.003, eigen_solver="lanczos").fit(X)
+    K = center_kernel(kernel_matrix(X, kernel=kernel, gamma=0.003))
+    V, values = model.eigenvectors_, model.eigenvalues_
+    residuals = np.linalg.norm(K @ V - V * values, axis=0)
+    # Of vectors that are images of others, the residual is up to sigma_1 / sigma_k times theirs.
+    assert (residuals <= 1e-12 * values[0] * np.sqrt(values[0] / values[-1])).all()
 
 
 def test_a_matrix_without_room_is_refused_before_it_is_made():

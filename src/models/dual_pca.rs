@@ -20,7 +20,7 @@ pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team
     let unit = power::power(scaled.exponent);
     let p = rows.rows().min(rows.cols());
     if let Some(k) = wanted(options, p) {
-        let residual = tolerance::<f64>(options.tol).max(T::EPSILON);
+        let residual = tolerance::<f64>(options).max(T::EPSILON);
         let found = in_unit(leading_pairs_of(&scaled.matrix, k, options, team)?, unit);
         if first_small::<T>(&singular_values_of(&found)) == k {
             let pairs = components_of(rows, found, residual, team)?;
@@ -45,7 +45,7 @@ pub(super) fn leading_pairs<T: Lane>(
     team: &Team,
 ) -> Result<Found> {
     let operator = GramOf::new(rows);
-    let tol = tolerance::<T>(options.tol);
+    let tol = tolerance::<T>(options);
     match pairs_of(&operator, k, solver, tol, options, team)? {
         Some(found) => {
             let pairs = components_of(rows, found, tol, team)?;

@@ -58,7 +58,7 @@ pub struct KernelPcaOptions {
     pub solver: KernelSolver,
     /// Relative residual of the iterative road; 0 = 1e-12 for `f64`, 1e-7 for `f32`.
     pub tol: f64,
-    /// Blocks of products after which the iterative road gives up.
+    /// Rounds of four products after which the iterative road gives up.
     pub rounds: Option<usize>,
     /// Power iterations of the randomised road; `None` = 7 for few components, else 4.
     pub iterations: Option<usize>,

@@ -3,6 +3,7 @@
 
 use super::kernel_pca::{KernelPcaOptions, KernelSolver};
 use super::kernel_store::{Shape, Store};
+use super::limits::{Tolerances, given_up, products};
 use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
@@ -11,7 +12,6 @@ use crate::linalg::{
     CenteredKernel, Eigen, LanczosOptions, RandomizedOptions, components_reaching, eigh_leading, lanczos, leading_pays,
     randomized,
 };
-use crate::matrix::Element;
 use crate::memory;
 use crate::simd::Lane;
 use crate::threads::Team;
@@ -41,8 +41,6 @@ const OFFSET: f64 = 16.0;
 const FIRST_PAIRS: usize = 8;
 /// Random vectors of the randomised road beyond the pairs asked for.
 const OVERSAMPLES: usize = 10;
-/// Vectors of a product of the iterative road.
-const BLOCK: usize = 4;
 /// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
 const ROUNDING: f64 = 4.0;
 
@@ -93,20 +91,11 @@ pub(super) fn solve<T: Lane>(
     if grand.abs() * n as f64 > OFFSET * total.abs() {
         matrix.shift(grand, team);
     }
-    let mut problem = Problem { matrix, n, total, options, tol: tolerance::<T>(options.tol) };
+    let mut problem = Problem { matrix, n, total, options, tol: Tolerances::KERNEL.of::<T>(options.tol) };
     let (pairs, solver) = problem.solve(dense, options.components.known(n), team)?;
     let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
     let noise = rounding + n as f64 * f64::EPSILON * largest;
     Ok(Solved { pairs, total, noise, means: means.columns(), grand, kernel, solver })
-}
-
-/// Default relative residual of the iterative road: the dense road's own accuracy, or beyond that of the data.
-fn tolerance<T: Element>(tol: f64) -> f64 {
-    match (tol > 0.0, T::DOUBLE) {
-        (true, _) => tol,
-        (false, true) => 1e-12,
-        (false, false) => 1e-7,
-    }
 }
 
 fn beyond_range(error: Error) -> Error {
@@ -175,16 +164,13 @@ impl Problem<'_> {
         }
         // Beyond n / 2 products the dense road is cheaper; a user who asked for this road gets it whatever it costs.
         let budget = if options.solver == KernelSolver::Auto { Some(self.n / 2) } else { None };
-        let max_products = options.rounds.map(|rounds| rounds.saturating_mul(BLOCK)).or(budget);
+        let max_products = products(options.rounds).or(budget);
         let asked = LanczosOptions { tol: self.tol, seed: options.seed, max_products };
         let found = lanczos(&operator, k, &asked, team)?;
-        match (found, options.rounds) {
-            (None, Some(rounds)) if rounds.saturating_mul(BLOCK) < self.n => {
-                let detail = format!("max_iter={rounds} iterations did not bring the residuals below tol");
-                Err(Error::NoConvergence { what: "lanczos", detail })
-            }
-            (found, _) => Ok(found),
+        if found.is_none() {
+            given_up(options.rounds, self.n)?;
         }
+        Ok(found)
     }
 
     /// The number of pairs that reach the share asked for.

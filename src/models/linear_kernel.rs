@@ -1,6 +1,7 @@
 //! Kernel PCA with the linear kernel: the images are the rows themselves, so it is PCA. Nothing n x n is formed.
 
 use super::kernel_pca::{KernelPca, KernelPcaOptions, KernelSolver, Mapping, scaled_columns};
+use super::limits::Tolerances;
 use super::n_components::Components;
 use super::pca::{Pca, PcaOptions};
 use super::plan::Solver;
@@ -83,6 +84,8 @@ fn plan(components: Components, options: &KernelPcaOptions) -> PcaOptions {
         components,
         solver,
         tol: options.tol,
+        tolerances: Tolerances::KERNEL,
+        rounds: options.rounds,
         iterations: options.iterations,
         seed: options.seed,
         ddof: 0,

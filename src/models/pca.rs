@@ -1,6 +1,7 @@
 //! Principal component analysis: choose a road, solve, count, sign, name the parts.
 
 use super::given;
+use super::limits::Tolerances;
 use super::n_components::Components;
 use super::plan::{self, Solver};
 use super::roads::{self, Solved};
@@ -21,8 +22,12 @@ pub struct PcaOptions {
     pub components: Components,
     /// Which road.
     pub solver: Solver,
-    /// Relative residual of the iterative road; 0 = 1e-10 for `f64`, 1e-6 for `f32`.
+    /// Relative residual of the iterative road; 0 = that of `tolerances`.
     pub tol: f64,
+    /// The residuals that `tol` = 0 stands for.
+    pub tolerances: Tolerances,
+    /// Rounds of four products after which the iterative road gives up.
+    pub rounds: Option<usize>,
     /// Power iterations of the randomised road; `None` = 7 for few components, else 4.
     pub iterations: Option<usize>,
     /// Extra directions of the randomised road.
@@ -43,6 +48,8 @@ impl Default for PcaOptions {
             components: Components::All,
             solver: Solver::Auto,
             tol: 0.0,
+            tolerances: Tolerances::ROWS,
+            rounds: None,
             iterations: None,
             oversamples: 10,
             seed: 0,

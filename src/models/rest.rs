@@ -29,7 +29,7 @@ pub(super) fn measured_rest<T: Lane>(
     };
     let k = pairs.values.len();
     let floor = dead::<T>(shape, first).powi(2) + remainder_floor(shape.0, &pairs.vectors, total, first);
-    let residual = tolerance::<T>(options.tol).max(PANEL_ROUNDINGS * T::EPSILON);
+    let residual = tolerance::<T>(options).max(PANEL_ROUNDINGS * T::EPSILON);
     let tilted = k as f64 * (residual * first * first / last).powi(2);
     let mut rest = remainder(rows, &pairs.vectors, team)?;
     if rest > floor && rest <= tilted + floor {

@@ -1,6 +1,7 @@
 //! The roads to the singular pairs of the centred data: covariance, Gram, Lanczos, full, randomised.
 
 use super::dual_pca;
+use super::limits::{given_up, products};
 use super::n_components::Components;
 use super::pca::PcaOptions;
 use super::plan::Solver;
@@ -37,13 +38,9 @@ pub(super) struct Solved {
     pub(super) solver: Solver,
 }
 
-/// Default relative residual of the iterative road by dtype (spec of `tol=0`).
-pub(super) fn tolerance<T: Lane>(tol: f64) -> f64 {
-    match (tol > 0.0, T::DOUBLE) {
-        (true, _) => tol,
-        (false, true) => 1e-10,
-        (false, false) => 1e-6,
-    }
+/// Relative residual of the iterative road for data of type T.
+pub(super) fn tolerance<T: Lane>(options: &PcaOptions) -> f64 {
+    options.tolerances.of::<T>(options.tol)
 }
 
 /// Takes the road `solver` (not `Auto`).
@@ -151,7 +148,7 @@ fn of_scatter<T: Lane>(matrix: &DMatrix<f64>, options: &PcaOptions, team: &Team)
 
 /// The `k` leading eigenpairs of a matrix at hand, each good for the digits of its root.
 pub(super) fn leading_pairs_of(matrix: &DMatrix<f64>, k: usize, options: &PcaOptions, team: &Team) -> Result<Eigen> {
-    let tol = tolerance::<f64>(options.tol);
+    let tol = tolerance::<f64>(options);
     let found = leading(matrix.try_into()?, k, tol, options.seed, team)?;
     if !leading_pays(k, matrix.nrows()) || resolved(&found, tol) { Ok(found) } else { eigh_leading(matrix, k, team) }
 }
@@ -245,7 +242,7 @@ fn iterate<T: Lane>(rows: &Centered<T>, k: usize, solver: Solver, options: &PcaO
         return dual_pca::leading_pairs(rows, k, solver, options, team);
     }
     let operator = ScatterOf::new(rows);
-    let found = pairs_of(&operator, k, solver, tolerance::<T>(options.tol), options, team)?;
+    let found = pairs_of(&operator, k, solver, tolerance::<T>(options), options, team)?;
     match found {
         Some(found) => Ok(Found { pairs: refine(rows, singular_pairs(found), team)?, complete: k == p, solver }),
         None => Ok(Found { pairs: singular(rows, team)?, complete: true, solver: Solver::Full }),
@@ -266,6 +263,10 @@ pub(super) fn pairs_of(
         let limits = RandomizedOptions { oversamples: options.oversamples, iterations, seed: options.seed };
         return Ok(Some(randomized(operator, k, &limits, team)?));
     }
-    let limits = LanczosOptions { tol, seed: options.seed, max_products: None };
-    lanczos(operator, k, &limits, team)
+    let limits = LanczosOptions { tol, seed: options.seed, max_products: products(options.rounds) };
+    let found = lanczos(operator, k, &limits, team)?;
+    if found.is_none() {
+        given_up(options.rounds, operator.dim())?;
+    }
+    Ok(found)
 }

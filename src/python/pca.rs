@@ -116,6 +116,7 @@ pub(super) fn fit_pca<'py>(
         center,
         scale,
         ddof,
+        ..PcaOptions::default()
     };
     let weights = sample_weight.as_ref().map(|w| w.as_slice()).transpose()?;
     let fit =
