@@ -174,7 +174,8 @@ class PCA(GaussianProjection):
         TypeError
             A parameter or an X of the wrong type.
         numpy.linalg.LinAlgError
-            "lanczos" did not reach `tol`.
+            A direct solver did not converge. "lanczos" that does not reach `tol` is followed by "full", or
+            by "gram" for n < d.
         """
         self._fit(X, sample_weight)
         return self

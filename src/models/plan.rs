@@ -6,7 +6,7 @@ use crate::linalg::leading_pays;
 /// How the components are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solver {
-    /// The cheapest of the others.
+    /// The cheapest of the next three, by the shape.
     Auto,
     /// d x d moments, then their eigenproblem; small directions measured again on the data.
     Covariance,
