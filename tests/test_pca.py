@@ -126,6 +126,20 @@ def test_solver_says_what_ran(asked, ran):
     assert PCA(2, svd_solver=asked).fit(cloud((30, 8))).solver_ == ran
 
 
+@pytest.mark.parametrize("asked", ["auto", "covariance_eigh", "gram", "lanczos"])
+@pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
+def test_solver_says_full_where_small_directions_are_found_without_squaring(shape, asked):
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.standard_normal((size, 6)))[0] for size in shape)
+    sigma = 10.0 ** np.arange(0, -12, -2)
+    model = PCA(svd_solver=asked, center=False).fit(U * sigma @ V.T)
+    # Of more rows than columns, the covariance road and lanczos measure the small directions alone again.
+    within = shape[0] > shape[1] and asked != "gram"
+    assert (model.solver_ == "full") != within
+    # The promise of README.md: max(1e-5 sigma_j, 10 p eps sigma_1).
+    assert_allclose(model.singular_values_[:6], sigma, rtol=1e-5, atol=120 * np.finfo(float).eps)
+
+
 def test_auto_names_the_solver_it_chose():
     chosen = {PCA(2).fit(cloud(shape)).solver_ for shape in [(300, 5), (6, 300)]}
     assert chosen <= {"covariance_eigh", "gram", "lanczos", "full"}

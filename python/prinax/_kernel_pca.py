@@ -217,7 +217,8 @@ default="linear"
         MemoryError
             There is no room for the n x n matrix; said before it is made.
         numpy.linalg.LinAlgError
-            "lanczos" did not reach `tol` within `max_iter`, or the regression behind `inverse_transform` needs a larger alpha.
+            "lanczos" did not reach `tol` within `max_iter`, or the regression behind `inverse_transform`
+            needs a larger alpha.
         """
         self._fit(X)
         return self

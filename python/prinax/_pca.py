@@ -81,7 +81,7 @@ class PCA(GaussianProjection):
     n_samples_ : int
         Rows seen in `fit`, those of weight 0 left out.
     solver_ : str
-        The solver that ran.
+        The solver that ran: "full" also where small directions made another one hand over to it.
     n_features_in_ : int
         Columns seen in `fit`, d.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -6,9 +6,7 @@ use super::plan::Solver;
 use super::roads::{Found, leading_pairs_of, pairs_of, singular_values_of, tolerance, wanted};
 use crate::covariance::gram;
 use crate::error::Result;
-use crate::linalg::{
-    Eigen, GramOf, Qr, Singular, complete, eigh, first_small, rank, singular, small_svd, transpose_times,
-};
+use crate::linalg::{Eigen, GramOf, Qr, Singular, complete, eigh, first_small, rank, small_svd, transpose_times};
 use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -23,12 +21,11 @@ pub(super) fn gram_pairs<T: Lane>(rows: &Centered<T>, options: &PcaOptions, team
         let residual = tolerance::<f64>(options).max(T::EPSILON);
         let found = in_unit(leading_pairs_of(&scaled.matrix, k, options, team)?, unit);
         if first_small::<T>(&singular_values_of(&found)) == k {
-            let pairs = components_of(rows, found, residual, team)?;
-            return Ok(Found { pairs, complete: false, solver: Solver::Gram });
+            return components_of(rows, found, residual, Solver::Gram, team);
         }
     }
     let all = in_unit(eigh(&scaled.matrix, team)?, unit);
-    Ok(Found { pairs: components_of(rows, all, T::EPSILON, team)?, complete: true, solver: Solver::Gram })
+    components_of(rows, all, T::EPSILON, Solver::Gram, team)
 }
 
 fn in_unit(mut found: Eigen, unit: f64) -> Eigen {
@@ -47,15 +44,12 @@ pub(super) fn leading_pairs<T: Lane>(
     let operator = GramOf::new(rows);
     let tol = tolerance::<T>(options);
     match pairs_of(&operator, k, solver, tol, options, team)? {
-        Some(found) => {
-            let pairs = components_of(rows, found, tol, team)?;
-            Ok(Found { pairs, complete: k == rows.rows().min(rows.cols()), solver })
-        }
+        Some(found) => components_of(rows, found, tol, solver, team),
         None => gram_pairs(rows, options, team),
     }
 }
 
-/// Components (d x k) from eigenvectors U (n x k) of the Gram matrix.
+/// Components (d x k) from eigenvectors U (n x k) of the Gram matrix, found by `solver`.
 ///
 /// v_j = Xc'u_j / sigma_j with sigma_j = |Xc'u_j|, the Rayleigh quotient of u_j without its square. It keeps its digits
 /// while sigma_j is not small. Where small directions live, the squares have hidden them and what they share with the
@@ -65,12 +59,18 @@ pub(super) fn leading_pairs<T: Lane>(
 ///
 /// Eigenvectors with a residual of `residual` sigma_1^2 have images that miss a right angle by residual
 /// sigma_1^2 / (sigma_i sigma_j). Where that is more than rounding, the SVD of all images together sets them right.
-fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, residual: f64, team: &Team) -> Result<Singular> {
+fn components_of<T: Lane>(
+    rows: &Centered<T>,
+    found: Eigen,
+    residual: f64,
+    solver: Solver,
+    team: &Team,
+) -> Result<Found> {
     let p = rows.rows().min(rows.cols());
     let pairs = Singular { values: singular_values_of(&found), vectors: found.vectors }.truncated(p);
     let first = first_small::<T>(&pairs.values);
     if rows.rows() > rows.cols() && first < pairs.values.len() {
-        return singular(rows, team);
+        return Found::full(rows, team);
     }
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
     let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
@@ -86,11 +86,12 @@ fn components_of<T: Lane>(rows: &Centered<T>, found: Eigen, residual: f64, team:
     }
     let living = rank(&values, p, T::EPSILON);
     if living > first {
-        return singular(rows, team);
+        return Found::full(rows, team);
     }
     complete(&mut vectors, first);
     values[first..].fill(0.0);
-    Ok(Singular { values, vectors }.sorted())
+    let complete = values.len() == p;
+    Ok(Found { pairs: Singular { values, vectors }.sorted(), complete, solver })
 }
 
 /// Components may miss a right angle by this many roundings a column.

@@ -80,6 +80,13 @@ pub(super) struct Found {
     pub(super) solver: Solver,
 }
 
+impl Found {
+    /// All pairs without squaring, whatever road was begun with: the one that ran is `full`.
+    pub(super) fn full<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Self> {
+        Ok(Self { pairs: singular(rows, team)?, complete: true, solver: Solver::Full })
+    }
+}
+
 /// The number of pairs that a road computes: those asked for where that is few, `None` for all.
 pub(super) fn wanted(options: &PcaOptions, dim: usize) -> Option<usize> {
     options.components.known(dim).filter(|&k| k < dim)
@@ -196,8 +203,8 @@ fn refined<T: Lane>(
     solved.pairs = refine(&rows, solved.pairs, team)?;
     let living = rank(&solved.pairs.values, p, T::EPSILON);
     if p < x.cols() && first_small::<T>(&solved.pairs.values) < living {
-        solved.pairs = singular(&rows, team)?;
-        solved.complete = true;
+        let Found { pairs, complete, solver } = Found::full(&rows, team)?;
+        (solved.pairs, solved.complete, solved.solver) = (pairs, complete, solver);
     }
     if !solved.complete {
         solved.rest = measured_rest(&rows, &solved.pairs, solved.total, options, team)?;
@@ -245,7 +252,7 @@ fn iterate<T: Lane>(rows: &Centered<T>, k: usize, solver: Solver, options: &PcaO
     let found = pairs_of(&operator, k, solver, tolerance::<T>(options), options, team)?;
     match found {
         Some(found) => Ok(Found { pairs: refine(rows, singular_pairs(found), team)?, complete: k == p, solver }),
-        None => Ok(Found { pairs: singular(rows, team)?, complete: true, solver: Solver::Full }),
+        None => Found::full(rows, team),
     }
 }
 
