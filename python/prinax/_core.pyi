@@ -368,9 +368,9 @@ def pre_image(
 
 # --- whitening ----------------------------------------------------------------------------------------------
 
-# whitening matrix (k, d) and its inverse (d, k) of x's dtype, mean (d,), eigenvalues of the covariance (of
-# the correlation for "pca-cor" and "zca-cor"), rank. Refuses "cholesky" with a number of components, and
-# below full rank with eps 0.
+# whitening matrix (k, d) and the way back (d, k), its pseudo-inverse where the rows are not standardised, of
+# x's dtype, mean (d,), eigenvalues of the covariance (of the correlation for "pca-cor" and "zca-cor"), rank.
+# Refuses "cholesky" with a number of components, and below full rank with eps 0.
 def fit_whitener(
     x: _Array,
     sample_weight: _F64 | None,

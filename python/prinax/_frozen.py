@@ -19,11 +19,12 @@ SUFFIXES = (".safetensors", ".npz")
 class FrozenTransform(_core.FrozenTransform):
     """An immutable affine map for services: ``z = (x - mean) / scale @ matrix.T``, a microsecond a call.
 
-    Made by ``freeze()`` of a fitted PCA, SPCA or Whitener, or from its arrays. Called like a function,
-    ``frozen(x)`` or ``frozen(x, out=scores)``, with an array of one row, (n_features,), or of a batch,
-    (n_samples, n_features), from as many threads as you like; a row has the same bits alone and in a batch.
-    Only dtype and shape are looked at: NaN in, NaN out. ``out`` is a C-ordered array of the scores' dtype and
-    shape that does not overlap x. A thread keeps the memory of its first call for the next one, up to 8 MB.
+    Made by ``freeze()`` of a fitted PCA, IncrementalPCA, SPCA or Whitener, or from its arrays. Called like a
+    function, ``frozen(x)`` or ``frozen(x, out=scores)``, with an array of one row, (n_features,), or of a
+    batch, (n_samples, n_features), from as many threads as you like; a row has the same bits alone and in a
+    batch. Only dtype and shape are looked at: NaN in, NaN out. ``out`` is a C-ordered array of the scores'
+    dtype and shape that does not overlap x. A thread keeps the memory of its first call for the next one, up
+    to 8 MB.
 
     Parameters
     ----------

@@ -59,6 +59,8 @@ class IncrementalPCA(GaussianProjection):
         Column means.
     var_ : ndarray of shape (n_features_in_,)
         Column variances with divisor n (as in scikit-learn).
+    scale_ : None
+        Columns are never divided by their standard deviations.
     noise_variance_ : float
         ``(total_variance_ - sum(explained_variance_)) / (d - k)``, 0 when k = d.
     total_variance_ : float

@@ -70,14 +70,15 @@ default="linear"
         Learn `inverse_transform`. Not with "precomputed".
     eigen_solver : {"auto", "dense", "lanczos", "arpack", "randomized"}, default="auto"
         "dense" computes all eigenpairs, "lanczos" (also called "arpack") the leading ones to the residual
-        `tol`, "randomized" approximates them. None of the last two forms the centred matrix. "auto" takes
+        `tol`, "randomized" approximates them. Neither of the last two forms the centred matrix. "auto" takes
         "lanczos" where few components are wanted, else "dense".
     tol : float, default=0
         Relative residual of "lanczos"; 0 means 1e-12 for float64 and 1e-7 for float32 data.
     max_iter : int or None, default=None
         Products with four vectors after which "lanczos" gives up.
     iterated_power : int or "auto", default="auto"
-        Power iterations of "randomized".
+        Power iterations of "randomized"; "auto" means 7 for n_components below a tenth of n_samples (of
+        min(n_samples, n_features) for "linear"), else 4.
     remove_zero_eig : bool, default=False
         Leave out components with eigenvalue 0; None for n_components always does.
     random_state : int, RandomState, Generator or None, default=None

@@ -59,12 +59,16 @@ class KernelSPCA(Transformer):
     hsic_ : float
         ``sum(eigenvalues_) / (n - 1)**2``, the HSIC attained.
     rank_ : int
-        Directions with an eigenvalue above ``n * eps`` of the largest. With ``target_kernel="identity"`` and
-        `n_components` given only those that were computed are counted: at most `n_components`.
+        Directions with an eigenvalue above rounding: ``n * eps`` of the largest and ``sum((H @ D)**2)`` (1
+        for "identity") times that of K_x, ``(4 + sqrt(d)) * sqrt(n) * eps * max(diag(K_x))``; eps is of the
+        dtype of X, d = 1 where K_x is given. With ``target_kernel="identity"`` and `n_components` given only
+        those that were computed are counted: at most `n_components`.
     gamma_ : float or None
         The number that `gamma` became; None for kernels that have none.
     X_fit_ : ndarray of shape (n_samples, n_features)
         A copy of the training rows; not there for a precomputed kernel.
+    n_samples_ : int
+        Rows seen in `fit`.
     n_features_in_ : int
         Columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

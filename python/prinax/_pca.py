@@ -19,8 +19,8 @@ class PCA(GaussianProjection):
 
     With Xc the centred data and Xc = U S V' its singular value decomposition, the components are the first
     rows of V', the scores U S and the variances S**2 / (n - ddof), in descending order. The entry of largest
-    magnitude in each component is positive (of equal ones, the first). Any solver gives the same model;
-    ``solver_`` tells which ran.
+    magnitude in each component is positive (of equal ones, the first). Any solver but "randomized", which
+    approximates, gives the same model; ``solver_`` tells which ran.
 
     Parameters
     ----------
@@ -39,11 +39,12 @@ class PCA(GaussianProjection):
     tol : float, default=0.0
         Relative residual of "lanczos"; 0 means 1e-10 for float64 and 1e-6 for float32 data.
     iterated_power : int or "auto", default="auto"
-        Power iterations of "randomized".
+        Power iterations of "randomized"; "auto" means 7 for n_components below a tenth of
+        min(n_samples, n_features), else 4.
     n_oversamples : int, default=10
         Random directions of "randomized" beyond n_components.
     power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
-        What keeps the power iterations of "randomized" apart.
+        Accepted for scikit-learn: every block of "randomized" is orthonormalised, whichever is named.
     random_state : int, RandomState, Generator or None, default=None
         Start of "lanczos" and "randomized". None is a fixed seed: every fit repeats bit for bit.
     center : bool, default=True

@@ -14,8 +14,10 @@ use pulp::{Simd, WithSimd};
 use std::collections::HashMap;
 
 /// Rows packed at a time for products of columns: a block of 24 x 24 columns then lasts some 0.3 ms.
-/// A sum of so many equal terms may be wrong by as many roundings.
-pub(super) const ROWS: usize = 4096;
+const ROWS: usize = 4096;
+/// Terms that are added at a time in sums over the rows: of equal ones a sum may be wrong by as many roundings. Products are
+/// summed over the rows packed at a time, and so is what is subtracted from them.
+pub(super) const TERMS: usize = ROWS;
 
 /// A side whose kernel is an inner product of few features.
 #[derive(Debug)]
@@ -139,7 +141,7 @@ pub(super) fn feature_sums<T: Element, U: Element>(
 ) -> Result<Sums> {
     let (d, e) = (x.diagonal(), y.diagonal());
     let dot = |(d, e): (&[f64], &[f64])| d.iter().zip(e).map(|(d, e)| d * e).sum::<f64>();
-    let on_diagonal = |d: &[f64], e: &[f64]| d.chunks(ROWS).zip(e.chunks(ROWS)).map(dot).sum::<f64>();
+    let on_diagonal = |d: &[f64], e: &[f64]| d.chunks(TERMS).zip(e.chunks(TERMS)).map(dot).sum::<f64>();
     let own = if own { (x.own_products(team)?, y.own_products(team)?) } else { (0.0, 0.0) };
     Ok(Sums {
         cross: x.products(y, team)? - on_diagonal(&d, &e),

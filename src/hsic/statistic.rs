@@ -1,6 +1,6 @@
 //! The statistic from sums over pairs, and its normalised form (CKA).
 
-use super::features::{Features, ROWS, feature_sums};
+use super::features::{Features, TERMS, feature_sums};
 use super::source::{Sample, Source};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, parts};
@@ -149,7 +149,7 @@ impl Side {
         let Estimate { value, terms } = estimate(estimator, squares, side, side);
         let noise = ROUNDINGS * f64::EPSILON * (pilot.abs() + terms.sqrt());
         // Sums of n equal terms may be wrong by n roundings, those with the diagonal by as many as are added at a time.
-        let (long, short) = (ROUNDINGS + n, ROUNDINGS + n.min(ROWS as f64));
+        let (long, short) = (ROUNDINGS + n, ROUNDINGS + n.min(TERMS as f64));
         let cancelled = f64::EPSILON * (long * terms + short * reduced / estimator.divisor(n));
         let rounding = noise * noise + cancelled;
         let length = if rounding.is_finite() && value <= rounding { 0.0 } else { value.sqrt() };
