@@ -175,7 +175,7 @@ def hsic_test(
     method : {"permutation", "gamma"}, default="permutation"
         "permutation" is exact at any n, in memory for two n x n matrices. "gamma" matches the mean and
         variance of the biased statistic with a gamma distribution: approximate, trustworthy from some hundred
-        samples on, O(n) memory.
+        samples on, in memory for a copy of both samples.
     random_state : int, RandomState, Generator or None, default=None
         Which permutations. None is a fixed seed: every call repeats, with any number of threads.
     progress : bool or callable, default=False

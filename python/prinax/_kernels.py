@@ -211,8 +211,9 @@ def kernel_matrix(
     - "rbf": ``exp(-gamma * |x - y|**2)``; "laplacian": ``exp(-gamma * sum(abs(x - y)))``;
     - "delta": 1 where two rows are equal, else 0.
 
-    Distances are sums of differences: a constant added to all rows changes nothing beyond its own rounding,
-    and near duplicates keep their distance.
+    Distances are sums of differences, for "rbf" of more than 64 columns products of centred rows where
+    ``gamma * |x - mean|**2`` is at most 8: a constant added to all rows changes nothing beyond its own
+    rounding, and near duplicates keep their distance.
 
     Parameters
     ----------
