@@ -16,7 +16,7 @@ pub enum Solver {
     Lanczos,
     /// Singular values without squaring: QR, then the SVD of R.
     Full,
-    /// Randomised subspace iteration, without an error bound.
+    /// Rayleigh-Ritz over a randomised block Krylov space, without an error bound.
     Randomized,
 }
 
