@@ -41,12 +41,11 @@ fn check_large(bytes: u128, what: &'static str) -> Result<()> {
 }
 
 /// Bytes that may still be taken, as far as the system tells: on Linux free and reclaimable memory with what can be
-/// swapped out, within the limits of the control group and of the process.
+/// swapped out, within what the limits of the control group and of the process leave.
 fn free() -> Option<u128> {
-    let read = |path| read_to_string(path).ok();
+    let read = |path: &str| read_to_string(path).ok();
     let system = read("/proc/meminfo").and_then(|text| available(&text));
-    let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let group = groups.iter().find_map(|path| read(path)?.trim().parse().ok());
+    let group = GROUPS.iter().find_map(|group| group.left(read));
     let own = read("/proc/self/limits").zip(read("/proc/self/status")).and_then(|(l, s)| within_limits(&l, &s));
     system.into_iter().chain(group).chain(own).min()
 }
@@ -54,6 +53,44 @@ fn free() -> Option<u128> {
 /// `MemAvailable` and `SwapFree` of /proc/meminfo, in bytes.
 fn available(meminfo: &str) -> Option<u128> {
     Some(kilobytes(meminfo, "MemAvailable")? + kilobytes(meminfo, "SwapFree").unwrap_or(0))
+}
+
+/// Where a control group, as its own members see it, tells what it may take and has taken.
+struct Group {
+    limit: &'static str,
+    used: &'static str,
+    stat: &'static str,
+    /// The lines of `stat` with pages of files, which the system takes back when memory is asked for.
+    files: [&'static str; 2],
+}
+
+/// Of version 2, of version 1.
+const GROUPS: [Group; 2] = [
+    Group {
+        limit: "/sys/fs/cgroup/memory.max",
+        used: "/sys/fs/cgroup/memory.current",
+        stat: "/sys/fs/cgroup/memory.stat",
+        files: ["inactive_file ", "active_file "],
+    },
+    Group {
+        limit: "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        used: "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        stat: "/sys/fs/cgroup/memory/memory.stat",
+        files: ["total_inactive_file ", "total_active_file "],
+    },
+];
+
+impl Group {
+    /// The limit less what is used and cannot be taken back; the limit itself where its use is not told, nothing without one.
+    fn left(&self, read: impl Fn(&str) -> Option<String>) -> Option<u128> {
+        let number = |text: &str| text.trim().parse::<u128>().ok();
+        let limit = number(&read(self.limit)?)?; // "max" is no number
+        let Some(used) = read(self.used).as_deref().and_then(number) else { return Some(limit) };
+        let stat = read(self.stat).unwrap_or_default();
+        let entry = |name| stat.lines().find_map(|line| number(line.strip_prefix(name)?));
+        let files: u128 = self.files.into_iter().filter_map(entry).sum();
+        Some(limit.saturating_sub(used.saturating_sub(files)))
+    }
 }
 
 /// What `ulimit -v` and `ulimit -d` leave to the process of these `limits` and this `status`.
@@ -90,6 +127,28 @@ mod tests {
         let text = "MemTotal:       32000000 kB\nMemFree: 5 kB\nMemAvailable:   23719008 kB\nSwapFree:  2 kB\n";
         assert_eq!(available(text), Some(1024 * 23_719_010));
         assert_eq!(available("MemTotal: 1 kB"), None);
+    }
+
+    #[test]
+    fn what_a_control_group_has_taken_is_not_left() {
+        let stat = "anon 300\nfile 90\nactive_file 30\ninactive_file 50\nslab 7\n\
+                    total_active_file 20\ntotal_inactive_file 40\n";
+        let left = |group: &Group, limit: Option<&str>, used: Option<&str>, stat: Option<&str>| {
+            let files = [(group.limit, limit), (group.used, used), (group.stat, stat)];
+            group.left(|path| files.iter().find(|(name, _)| *name == path)?.1.map(String::from))
+        };
+        let [new, old] = &GROUPS;
+        assert_eq!(left(new, Some("1000\n"), Some("400\n"), Some(stat)), Some(1000 - (400 - 50 - 30)));
+        assert_eq!(left(old, Some("1000\n"), Some("400\n"), Some(stat)), Some(1000 - (400 - 40 - 20)));
+        assert_eq!(left(new, Some("1000\n"), Some("400\n"), None), Some(600));
+        assert_eq!(left(new, Some("1000\n"), None, None), Some(1000));
+        assert_eq!(left(new, Some("300\n"), Some("400\n"), Some("anon 400\n")), Some(0));
+        assert_eq!(left(new, Some("max\n"), Some("400\n"), Some(stat)), None);
+        assert_eq!(left(new, None, None, None), None);
+    }
+
+    #[test]
+    fn limits_of_the_process_are_understood() {
         let status = "VmPeak:  9 kB\nVmSize:  30 kB\nVmData:  2 kB\n";
         let limits = |space: &str, data: &str| {
             format!("Max data size    {data}   unlimited   bytes\nMax address space    {space}  unlimited  bytes\n")
