@@ -80,12 +80,12 @@ def covariance_bytes(d: int, threads: int) -> float:
 
 
 def lanczos_bytes(n: int, d: int, k: int) -> float:
-    """16 min(n, d) m, m = max(3 k + 16, 128): the basis and its images."""
-    return 16 * min(n, d) * max(3 * k + 16, 128)
+    """16 min(n, d) m, m = max(3 k + 4 b, 128) for blocks of b = 4 (k >= 32: 8): the basis and its images."""
+    return 16 * min(n, d) * max(3 * k + 4 * (4 if k < 32 else 8), 128)
 
 
 def kernel_pca_bytes(n: int, k: int) -> float:
-    """4 n (n + 192) + 16 n m, m = max(3 k + 16, 128): half the kernel matrix, the basis and its images."""
+    """4 n (n + 192) + 16 n m, m as for lanczos: half the kernel matrix, the basis and its images."""
     return 4 * n * (n + 192) + lanczos_bytes(n, n, k)
 
 

@@ -75,7 +75,9 @@ default="linear"
     tol : float, default=0
         Relative residual of "lanczos"; 0 means 1e-12 for float64 and 1e-7 for float32 data.
     max_iter : int or None, default=None
-        Products with four vectors after which "lanczos" gives up.
+        What "lanczos" may spend, in rounds of four products with a vector, before it gives up; where that is
+        n_samples (for "linear" min(n_samples, n_features)) products or more, "dense" takes over instead of an
+        error. None means as many as it takes, with "auto" half of n_samples.
     iterated_power : int or "auto", default="auto"
         Power iterations of "randomized"; "auto" means 7 for n_components below a tenth of n_samples (of
         min(n_samples, n_features) for "linear"), else 4.

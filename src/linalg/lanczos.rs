@@ -45,7 +45,7 @@ pub struct LanczosOptions {
 /// completion with values of about 0. Same bits for any team.
 ///
 /// Cost: 40 to 200 products for k = 10 unless the spectrum is flat, plus 8 dim m operations a product; memory 2 dim m,
-/// m = max(3k + 16, 128).
+/// m = max(3k + 4 width, 128) for blocks of `width` vectors: those of [`Operator::block`], 8 from k = 32 on.
 ///
 /// # Errors
 /// [`Error::Value`] when k exceeds the dimension, [`Error::NotFinite`] when a product is not finite,
