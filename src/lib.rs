@@ -11,9 +11,9 @@
 //!
 //! ## Conventions
 //!
-//! Eigenvalues descend. The entry of largest magnitude in each vector is positive. Divisors are `n - ddof`. Everything
-//! that leaves the core is `f64`; `f32` data may be accumulated in `f32` inside one centred panel of at most 512 rows.
-//! The same input gives the same bits for any number of threads. `docs/math.md` states every rule with its reason.
+//! Eigenvalues descend. The entry of largest magnitude in each vector is positive. Divisors are `n - ddof`. What a fit finds
+//! is `f64`, scores and kernel values are of the type of the rows; `f32` data may be accumulated in `f32` inside one centred
+//! panel of at most 512 rows. The same input gives the same bits for any number of threads. `docs/math.md` states every rule with its reason.
 //!
 //! ## Rooms
 //!
