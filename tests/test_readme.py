@@ -3,6 +3,7 @@
 import doctest
 import itertools
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_named_commands_exist(page):
 NAMED = re.compile(r"(?:Makefile|[\w./-]+(?:/|run|\.rs|\.pyi?|\.md|\.toml))")
 
 
-def test_the_layout_in_the_design_page_is_the_layout_on_disk():
+def placed():
+    """The paths in the layout of the design page."""
     (layout,) = blocks((ROOT / "docs" / "design.md").read_text(), "text")
     folder = ROOT
     for line in layout.splitlines():
@@ -59,11 +61,23 @@ def test_the_layout_in_the_design_page_is_the_layout_on_disk():
         # The names open the line; what each holds follows.
         for name in itertools.takewhile(NAMED.fullmatch, line.split()):
             place = (folder if indented else ROOT) / name
-            assert place.exists(), (
-                f"docs/design.md names {name}, but {place.relative_to(ROOT)} does not exist"
-            )
+            yield place
             if name.endswith("/") and not indented:
                 folder = place
+
+
+def test_the_layout_in_the_design_page_is_the_layout_on_disk():
+    for place in placed():
+        name = place.relative_to(ROOT)
+        assert place.exists(), f"docs/design.md names {name}, which does not exist"
+
+
+def test_every_folder_is_in_the_layout_of_the_design_page():
+    named = {place.relative_to(ROOT).parts[0] for place in placed()}
+    ignored = [".git", *(line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines())]
+    for folder in filter(Path.is_dir, ROOT.iterdir()):
+        known = folder.name in named or any(fnmatch(folder.name, pattern) for pattern in ignored)
+        assert known, f"docs/design.md does not say what is in {folder.name}/"
 
 
 def test_versions_agree():
