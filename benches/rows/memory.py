@@ -20,6 +20,7 @@ COLUMNS = 100
 TALL = 1_000_000
 CHUNK = 100_000  # rows of tall data that are made at a time
 WIDE = (10_000, 2000)
+SHORT = (200, 40_000)
 KERNEL_ROWS = 4000
 EXPLICIT = 2000  # rows up to which explicit products of n x n matrices take less than seconds
 HSIC_ROWS = (EXPLICIT, 8000)
@@ -34,6 +35,12 @@ def rows() -> list[Row]:
         _row("a fit, 100000 x 100 in RAM", partial(tall, TALL // 10), predicted, quick=True),
         _row("a fit, 1000000 x 100 in RAM", partial(tall, TALL), predicted),
         _row("a fit, 1000000 x 100 memory-mapped", partial(tall, TALL), predicted, mode="r"),
+        _row(
+            "a weighted fit, 1000000 x 100 in RAM",
+            partial(weighted, TALL),
+            megabytes(weighted_bytes, TALL, COLUMNS, prinax.get_num_threads()),
+        ),
+        _row(f"a full fit, {SHORT[0]} x {SHORT[1]}, k={K}", short, megabytes(full_bytes, *SHORT, K)),
         _row(f"a lanczos fit, {WIDE[0]} x {WIDE[1]}, k={K}", wide, megabytes(lanczos_bytes, *WIDE, K)),
         _row(
             f"a KernelPCA fit, {KERNEL_ROWS} x {kernel.D}, k={K}",
@@ -79,6 +86,16 @@ def covariance_bytes(d: int, threads: int) -> float:
     return 8 * (halves * d**2 / 2 + threads * (d**2 + 96 * d))
 
 
+def weighted_bytes(n: int, d: int, threads: int) -> float:
+    """8 (w d^2 / 2 + t (d^2 + 96 d)) + n, w and t as above: a byte a weight, for the look at them."""
+    return covariance_bytes(d, threads) + n
+
+
+def full_bytes(n: int, d: int, k: int) -> float:
+    """8 (n + k) d for n < d: one copy of X, and the components."""
+    return 8 * (n + k) * d
+
+
 def lanczos_bytes(n: int, d: int, k: int) -> float:
     """16 min(n, d) m, m = max(3 k + 4 b, 128) for blocks of b = 4 (k >= 32: 8): the basis and its images."""
     return 16 * min(n, d) * max(3 * k + 4 * (4 if k < 32 else 8), 128)
@@ -99,14 +116,18 @@ def hsic_bytes(n: int, d: int) -> float:
 SKLEARN = "import sklearn.decomposition as s\n"
 
 
-def tall(n: int, path: str) -> dict[str, str]:
-    """Noise, made in pieces."""
+def noise(n: int, path: str) -> None:
+    """Made in pieces."""
     file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, COLUMNS))
     rng = np.random.default_rng(0)
     for start in range(0, n, CHUNK):
         part = file[start : start + CHUNK]
         part[:] = rng.standard_normal(part.shape)
     file.flush()
+
+
+def tall(n: int, path: str) -> dict[str, str]:
+    noise(n, path)
     return {
         OURS: f"import prinax\ncall = prinax.PCA({K}).fit",
         "prinax IncrementalPCA": f"import prinax\ncall = prinax.IncrementalPCA({K}).fit",
@@ -117,6 +138,36 @@ def tall(n: int, path: str) -> dict[str, str]:
 def call(X):
     centred = X - X.mean(axis=0)
     return np.linalg.eigh(centred.T @ centred)
+""",
+    }
+
+
+def weighted(n: int, path: str) -> dict[str, str]:
+    """Weights that are there before the call."""
+    noise(n, path)
+    weights = "weights = np.arange(len(X)) % 4.0\n"
+    fit = "import prinax\ncall = lambda X: prinax.{}.fit(X, sample_weight=weights[: len(X)])"
+    return {
+        OURS: weights + fit.format(f"PCA({K})"),
+        "prinax IncrementalPCA": weights + fit.format(f"IncrementalPCA({K})"),
+        "NumPy weigh, X.T @ X, eigh": weights
+        + """
+def call(X):
+    w = weights[: len(X)]
+    centred = (X - w @ X / w.sum()) * np.sqrt(w)[:, None]
+    return np.linalg.eigh(centred.T @ centred)
+""",
+    }
+
+
+def short(path: str) -> dict[str, str]:
+    np.save(path, samples.decaying(*SHORT))
+    return {
+        OURS: f"import prinax\ncall = prinax.PCA({K}, svd_solver='full').fit",
+        "scikit-learn full": SKLEARN + f"call = s.PCA({K}, svd_solver='full').fit",
+        "NumPy centre, svd": """
+def call(X):
+    return np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
 """,
     }
 
