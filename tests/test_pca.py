@@ -100,6 +100,20 @@ def test_components_beside_a_dominant_one_are_orthonormal_too(solver, shape, k, 
     assert_allclose(components @ components.T, np.eye(len(components)), rtol=0, atol=20 * 60 * EPS[dtype])
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", [(100, 350), (350, 100)])
+@pytest.mark.parametrize("least", [0.05, 0.012])
+def test_components_of_single_precision_are_orthonormal_to_a_few_of_its_roundings(solver, shape, least):
+    """Beside singular values down to 0.01 of the first, below which everything is measured again."""
+    rng = np.random.default_rng(0)
+    p = min(shape) - 1
+    U = np.linalg.qr(np.c_[np.ones(shape[0]), rng.normal(size=(shape[0], p))])[0][:, 1:]
+    V = np.linalg.qr(rng.normal(size=(shape[1], p)))[0]
+    X = ((U * np.geomspace(1, least, p)) @ V.T).astype(np.float32)
+    components = PCA(p, svd_solver=solver).fit(X).components_.astype(float)
+    assert_allclose(components @ components.T, np.eye(p), rtol=0, atol=5e-6)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_components_have_the_dtype_of_the_data_and_everything_else_is_float64(dtype):
     model = PCA(2, scale=True).fit(cloud((30, 5), dtype))

@@ -75,7 +75,8 @@ fn components_of<T: Lane>(
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
     let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
     let mut values: Vec<f64> = vectors.column_iter().map(|image| image.norm()).collect();
-    if skewed(&values[..first], residual, ORTHOGONALITY * rows.cols() as f64 * T::EPSILON) {
+    let allowed = (ORTHOGONALITY * rows.cols() as f64 * T::EPSILON).min(SKEW);
+    if skewed(&values[..first], residual, allowed) {
         let (turned, measured) = orthogonal(&vectors.columns(0, first).into_owned())?;
         vectors.columns_mut(0, first).copy_from(&turned);
         values[..first].copy_from_slice(&measured);
@@ -96,6 +97,9 @@ fn components_of<T: Lane>(
 
 /// Components may miss a right angle by this many roundings a column.
 const ORTHOGONALITY: f64 = 20.0;
+/// They may never miss it by more, so that the many roundings a column of `f32` do not show: what is bounded by this is
+/// seen to be 20 times smaller, a few 1e-6.
+const SKEW: f64 = 5e-5;
 
 /// Whether images of these lengths, of vectors good to `residual`, may miss a right angle by more than `allowed`.
 fn skewed(lengths: &[f64], residual: f64, allowed: f64) -> bool {
