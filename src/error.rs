@@ -56,6 +56,13 @@ pub enum Error {
         /// What was reached and what was wanted.
         detail: String,
     },
+    /// A matrix to be inverted that is not positive definite.
+    Singular {
+        /// The matrix.
+        what: &'static str,
+        /// Why it is not, and what makes it so.
+        detail: String,
+    },
     /// A buffer that the machine cannot give.
     Memory {
         /// What the buffer is for.
@@ -92,6 +99,7 @@ impl fmt::Display for Error {
                 write!(f, "n_components={asked} is more than the rank {rank} of the data; ask for at most {rank}")
             }
             Self::NoConvergence { what, detail } => write!(f, "{what} did not converge: {detail}"),
+            Self::Singular { what, detail } => write!(f, "{what} is not positive definite: {detail}"),
             Self::Memory { what, bytes } => {
                 write!(f, "{what} needs {bytes} bytes ({:.1} GB), more than there is room for", *bytes as f64 / 1e9)
             }
@@ -112,5 +120,7 @@ mod tests {
         assert_eq!(sentence, "ddof must be less than the number of samples (4), got 5");
         let sentence = Error::Shape { what: "sample_weight", found: 3, wanted: 4 }.to_string();
         assert_eq!(sentence, "sample_weight has length 3, but 4 is needed");
+        let sentence = Error::Singular { what: "the covariance", detail: "column 2 is constant".into() }.to_string();
+        assert_eq!(sentence, "the covariance is not positive definite: column 2 is constant");
     }
 }

@@ -194,7 +194,8 @@ def test_without_it_the_way_back_says_why(rng):
         ValueError, match=r"X has 3 features, but KernelPCA\.inverse_transform is expecting 2"
     ):
         model.inverse_transform(X)
-    with pytest.raises(np.linalg.LinAlgError, match="a larger alpha"):
+    sentence = r"^the kernel matrix of the scores plus alpha I is not positive definite: a larger alpha helps"
+    with pytest.raises(np.linalg.LinAlgError, match=sentence):
         KernelPCA(2, fit_inverse_transform=True, alpha=0).fit(np.repeat(X, 2, axis=0))
 
 

@@ -85,6 +85,13 @@ def test_edited_variances_are_honoured():
         model.score(X)
 
 
+def test_a_model_without_noise_says_why_it_has_no_precision():
+    X = np.outer(np.arange(5.0), [1.0, 2.0, -1.0])
+    sentence = "^the covariance of the model is not positive definite: its noise variance is 0e0, which fewer"
+    with pytest.raises(np.linalg.LinAlgError, match=sentence):
+        PCA(1).fit(X).get_precision()
+
+
 @pytest.mark.parametrize("solver", ["auto", "full"])
 @pytest.mark.parametrize("k", [None, 5, 4])
 def test_a_constant_column_does_not_take_the_density_of_scaled_data_away(k, solver):
@@ -93,7 +100,8 @@ def test_a_constant_column_does_not_take_the_density_of_scaled_data_away(k, solv
     right = PCA(scale=True).fit(np.delete(X, 2, axis=1)).score_samples(np.delete(X, 2, axis=1))
     model = PCA(k, scale=True, svd_solver=solver).fit(X)
     assert_allclose(model.score_samples(X), right, rtol=1e-12)
-    with pytest.raises(ValueError, match="column 2 of X is constant"):
+    sentence = "covariance of the model is not positive definite: column 2 of X is constant"
+    with pytest.raises(np.linalg.LinAlgError, match=sentence):
         model.get_precision()
 
 

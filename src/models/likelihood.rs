@@ -110,17 +110,17 @@ impl<'a, C: Lane> Gaussian<'a, C> {
     /// The inverse of C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
     ///
     /// # Errors
-    /// [`Error::NoConvergence`] where C is singular, [`Error::Memory`].
+    /// [`Error::Singular`] where a variance of C is 0, [`Error::Memory`].
     pub fn precision(&self) -> Result<DMatrix<f64>> {
         let d = self.map.d();
-        let singular = |why: String| {
-            let detail = format!("the covariance of the model is singular, {why}");
-            Error::NoConvergence { what: "the inverse", detail }
-        };
+        let singular = |why: String| Error::Singular { what: "the covariance of the model", detail: why };
         if let Some(j) = (0..d).find(|&j| !self.map.lives(j)) {
-            return Err(singular(format!("for column {j} of X is constant")));
+            return Err(singular(format!("column {j} of X is constant, leave it out")));
         }
-        let no_noise = |_| singular(format!("its noise variance is {:e}", self.noise()));
+        let no_noise = |_| {
+            let found = format!("its noise variance is {:e}", self.noise());
+            singular(format!("{found}, which fewer components than the rank of the data would raise"))
+        };
         let across = self.across_dimensions(d).map_err(no_noise)?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };
         let excess: Vec<f64> = self.along.iter().map(|v| 1.0 / v - outside).collect();

@@ -30,7 +30,7 @@ impl Preimage {
     /// rows (n x d). n^3 / 3 operations, two n x n buffers.
     ///
     /// # Errors
-    /// [`Error::NoConvergence`] when K_Z + alpha I is not positive definite, [`Error::Memory`], [`Error::Interrupted`].
+    /// [`Error::Singular`] when K_Z + alpha I is not positive definite, [`Error::Memory`], [`Error::Interrupted`].
     pub fn learn<T: Lane>(x: MatrixView<T>, scores: &Sample<T>, alpha: f64, team: &Team) -> Result<Self> {
         let (n, d) = (x.rows(), x.cols());
         let what = "the kernel matrix of the scores";
@@ -53,7 +53,7 @@ impl Preimage {
         }
         team.check()?;
         let mut dual = DMatrix::from_fn(n, d, |i, j| x.at(i, j) - mean[j]);
-        solve_positive(&k, &mut dual, "the pre-image (a larger alpha helps)")?;
+        solve_positive(&k, &mut dual, "the kernel matrix of the scores plus alpha I", "a larger alpha helps")?;
         Ok(Self { dual, mean })
     }
 }
@@ -116,6 +116,7 @@ mod tests {
         let (x, k) = ([0.0, 4.0], [1.0, 1.0, 1.0, 1.0]);
         let sample = Sample::Precomputed(MatrixView::new(&k, 2, 2).unwrap());
         let error = Preimage::learn(MatrixView::new(&x, 2, 1).unwrap(), &sample, 0.0, &Team::solo()).unwrap_err();
-        assert!(error.to_string().contains("a larger alpha helps"));
+        let right = "the kernel matrix of the scores plus alpha I is not positive definite: a larger alpha helps";
+        assert_eq!(error.to_string(), right);
     }
 }

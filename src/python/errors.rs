@@ -14,7 +14,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         let sentence = error.to_string();
         match error {
-            Error::NoConvergence { .. } => Python::attach(|py| lin_alg_error(py, sentence)),
+            Error::NoConvergence { .. } | Error::Singular { .. } => Python::attach(|py| lin_alg_error(py, sentence)),
             Error::Memory { .. } => PyMemoryError::new_err(sentence),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
             _ => PyValueError::new_err(sentence),
