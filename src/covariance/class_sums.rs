@@ -2,6 +2,7 @@
 //!
 //! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and n_c (mu_c - mu) = s_c - (n_c / n) s.
 
+use super::classes::Classes;
 use super::product::split;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
@@ -33,43 +34,6 @@ const AHEAD_BYTES: usize = 1 << 14;
 /// ahead well enough without.
 const PIECE: usize = 64;
 
-/// The class of each row, numbered from 0.
-#[derive(Clone, Debug)]
-pub struct Classes {
-    codes: Vec<u32>,
-    sizes: Vec<usize>,
-}
-
-impl Classes {
-    /// From one code a row, numbered from 0; a number that no row has is a class of size 0.
-    #[must_use]
-    pub fn new(codes: Vec<u32>) -> Self {
-        let mut sizes = vec![0; codes.iter().max().map_or(0, |&c| c as usize + 1)];
-        for &code in &codes {
-            sizes[code as usize] += 1;
-        }
-        Self { codes, sizes }
-    }
-
-    /// All `n` rows in one class.
-    #[must_use]
-    pub fn single(n: usize) -> Self {
-        Self { codes: vec![0; n], sizes: vec![n] }
-    }
-
-    /// The class of each row.
-    #[must_use]
-    pub fn codes(&self) -> &[u32] {
-        &self.codes
-    }
-
-    /// The number of rows in each class.
-    #[must_use]
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
-    }
-}
-
 /// The sums, and the pilot they are about.
 #[derive(Clone, Debug)]
 pub struct ClassSums {
@@ -86,8 +50,8 @@ impl ClassSums {
     /// [`Error::NotFinite`], [`Error::Value`] where finite data have infinite sums, [`Error::Memory`],
     /// [`Error::Interrupted`].
     pub fn of<T: Lane>(x: MatrixView<T>, classes: &Classes, what: &'static str, team: &Team) -> Result<Self> {
-        let (n, d, count) = (x.rows(), x.cols(), classes.sizes.len());
-        debug_assert_eq!(n, classes.codes.len());
+        let (n, d, count) = (x.rows(), x.cols(), classes.sizes().len());
+        debug_assert_eq!(n, classes.codes().len());
         let groups = (n / (ROWS_PER_CLASS * count.max(1))).min(n * d / GROUP_VALUES).clamp(1, GROUPS);
         if count > 1 {
             // One of each group, their total, and the deviations that it is there for.
@@ -97,7 +61,7 @@ impl ClassSums {
         let pilot = pilot_of(x);
         let parts = team.map(split(0..n, groups), |rows| {
             let mut sums = vec![0.0; count * d];
-            add_rows(x, rows, &classes.codes, &pilot, &mut sums, team)?;
+            add_rows(x, rows, classes.codes(), &pilot, &mut sums, team)?;
             Ok(sums)
         });
         let mut sums = vec![0.0; count * d];
@@ -112,7 +76,7 @@ impl ClassSums {
                 "divided by a power of two",
             ));
         }
-        Ok(Self { pilot, sums, sizes: classes.sizes.clone() })
+        Ok(Self { pilot, sums, sizes: classes.sizes().to_vec() })
     }
 
     /// The mean of all rows, rounded to `f64`, and what the rounding leaves.

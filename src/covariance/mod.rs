@@ -3,6 +3,7 @@
 mod center;
 mod chunk;
 mod class_sums;
+mod classes;
 mod columns;
 mod fading;
 mod gram;
@@ -14,7 +15,8 @@ mod state;
 mod weights;
 
 pub use center::center_rows;
-pub use class_sums::{ClassSums, Classes};
+pub use class_sums::ClassSums;
+pub use classes::Classes;
 pub use columns::Columns;
 pub use fading::Fading;
 pub use gram::{gram, inner_products};

@@ -3,6 +3,7 @@
 
 use super::source::Sample;
 use super::statistic::Sums;
+use crate::covariance::Classes;
 use crate::error::Result;
 use crate::kernel::{Extent, Kernel};
 use crate::matrix::{Element, MatrixView, zeros};
@@ -38,13 +39,6 @@ pub(super) struct Columns<'a, T> {
     exponent: i32,
 }
 
-/// The class of each row, and the size of each class.
-#[derive(Debug)]
-pub(super) struct Classes {
-    codes: Vec<usize>,
-    sizes: Vec<u64>,
-}
-
 impl<'a, T: Element> Features<'a, T> {
     /// Whether both sides have features, and fewer operations than all pairs take.
     pub(super) fn cheaper<U: Element>(x: &Sample<T>, y: &Sample<U>, own: bool) -> bool {
@@ -70,7 +64,7 @@ impl<'a, T: Element> Features<'a, T> {
             }
             Sample::Rows(x, Kernel::Delta) => {
                 Extent::of(x, what)?;
-                Some(Self::Classes(Classes::of(x)))
+                Some(Self::Classes(Classes::of_rows(x)))
             }
             _ => None,
         })
@@ -92,12 +86,12 @@ impl<'a, T: Element> Features<'a, T> {
                 columns.x.each_row(|row| squares.push(columns.centred(row).map(|x| x * x).sum()));
                 squares
             }
-            Self::Classes(Classes { codes, sizes }) => {
+            Self::Classes(classes) => {
                 // |e_c - p|^2 = 1 - 2 p_c + |p|^2 with p the shares of the classes.
-                let n = codes.len() as f64;
-                let shares: Vec<f64> = sizes.iter().map(|&s| s as f64 / n).collect();
+                let n = classes.codes().len() as f64;
+                let shares: Vec<f64> = classes.sizes().iter().map(|&s| s as f64 / n).collect();
                 let square: f64 = shares.iter().map(|p| p * p).sum();
-                codes.iter().map(|&c| 1.0 - 2.0 * shares[c] + square).collect()
+                classes.codes().iter().map(|&c| 1.0 - 2.0 * shares[c as usize] + square).collect()
             }
         }
     }
@@ -106,9 +100,9 @@ impl<'a, T: Element> Features<'a, T> {
     fn products<U: Element>(&self, other: &Features<U>, team: &Team) -> Result<f64> {
         match (self, other) {
             (Self::Columns(x), Features::Columns(y)) => x.products(y, false, team),
-            (Self::Columns(x), Features::Classes(y)) => y.sums(x),
-            (Self::Classes(x), Features::Columns(y)) => x.sums(y),
-            (Self::Classes(x), Features::Classes(y)) => Ok(x.contingency(y)),
+            (Self::Columns(x), Features::Classes(y)) => class_sums(y, x),
+            (Self::Classes(x), Features::Columns(y)) => class_sums(x, y),
+            (Self::Classes(x), Features::Classes(y)) => Ok(contingency(x, y)),
         }
     }
 
@@ -116,7 +110,7 @@ impl<'a, T: Element> Features<'a, T> {
     fn own_products(&self, team: &Team) -> Result<f64> {
         match self {
             Self::Columns(x) => x.products(x, true, team),
-            Self::Classes(x) => Ok(x.contingency(x)),
+            Self::Classes(x) => Ok(contingency(x, x)),
         }
     }
 }
@@ -225,55 +219,31 @@ impl WithSimd for Add<'_> {
     }
 }
 
-impl Classes {
-    /// Classes numbered in the order in which they first appear; rows are alike when all their numbers are equal.
-    fn of<T: Element>(x: MatrixView<T>) -> Self {
-        let mut seen: HashMap<Box<[u64]>, usize> = HashMap::new();
-        let (mut codes, mut sizes) = (Vec::with_capacity(x.rows()), Vec::new());
-        let mut key = Vec::with_capacity(x.cols());
-        x.each_row(|row| {
-            key.clear();
-            // 0 and -0 are equal numbers with different bits; adding 0 makes them one.
-            key.extend(row.iter().map(|&x| (x.into() + 0.0).to_bits()));
-            let code = if let Some(&code) = seen.get(key.as_slice()) {
-                code
-            } else {
-                seen.insert(key.clone().into_boxed_slice(), sizes.len());
-                sizes.push(0);
-                sizes.len() - 1
-            };
-            sizes[code] += 1;
-            codes.push(code);
-        });
-        Self { codes, sizes }
-    }
-
-    /// |Xc'Y|^2 = sum over classes of |sum of the centred rows in the class|^2; centring Y too would change nothing.
-    fn sums<T: Element>(&self, columns: &Columns<T>) -> Result<f64> {
-        let d = columns.x.cols();
-        let mut sums = zeros::<f64>(self.sizes.len().saturating_mul(d), "the sums of all classes")?;
-        let mut codes = self.codes.iter();
-        columns.x.each_row(|row| {
-            if let Some(code) = codes.next() {
-                sums[code * d..][..d].iter_mut().zip(columns.centred(row)).for_each(|(s, x)| *s += x);
-            }
-        });
-        Ok(sums.iter().map(|s| s * s).sum())
-    }
-
-    /// sum_ab (n_ab - n_a n_b / n)^2, in whole numbers until the end.
-    fn contingency(&self, other: &Self) -> f64 {
-        let mut cells: HashMap<(usize, usize), u64> = HashMap::new();
-        for (&a, &b) in self.codes.iter().zip(&other.codes) {
-            *cells.entry((a, b)).or_insert(0) += 1;
+/// |Xc'Y|^2 = sum over classes of |sum of the centred rows in the class|^2; centring Y too would change nothing.
+fn class_sums<T: Element>(classes: &Classes, columns: &Columns<T>) -> Result<f64> {
+    let d = columns.x.cols();
+    let mut sums = zeros::<f64>(classes.sizes().len().saturating_mul(d), "the sums of all classes")?;
+    let mut codes = classes.codes().iter();
+    columns.x.each_row(|row| {
+        if let Some(&code) = codes.next() {
+            sums[code as usize * d..][..d].iter_mut().zip(columns.centred(row)).for_each(|(s, x)| *s += x);
         }
-        let square = |sizes: &[u64]| sizes.iter().map(|&s| i128::from(s) * i128::from(s)).sum::<i128>();
-        let n = self.codes.len() as i128;
-        let mut sum = square(&self.sizes) * square(&other.sizes);
-        for ((a, b), &count) in &cells {
-            let expected = i128::from(self.sizes[*a]) * i128::from(other.sizes[*b]);
-            sum += n * i128::from(count) * (n * i128::from(count) - 2 * expected);
-        }
-        sum as f64 / (n as f64 * n as f64)
+    });
+    Ok(sums.iter().map(|s| s * s).sum())
+}
+
+/// sum_ab (n_ab - n_a n_b / n)^2, in whole numbers until the end.
+fn contingency(x: &Classes, y: &Classes) -> f64 {
+    let mut cells: HashMap<(u32, u32), u64> = HashMap::new();
+    for (&a, &b) in x.codes().iter().zip(y.codes()) {
+        *cells.entry((a, b)).or_insert(0) += 1;
     }
+    let square = |classes: &Classes| classes.sizes().iter().map(|&s| s as i128 * s as i128).sum::<i128>();
+    let n = x.codes().len() as i128;
+    let mut sum = square(x) * square(y);
+    for ((a, b), &count) in &cells {
+        let expected = x.sizes()[*a as usize] as i128 * y.sizes()[*b as usize] as i128;
+        sum += n * i128::from(count) * (n * i128::from(count) - 2 * expected);
+    }
+    sum as f64 / (n as f64 * n as f64)
 }

@@ -12,7 +12,6 @@ use crate::memory;
 use crate::power::{power, unit};
 use crate::threads::Team;
 use nalgebra::DMatrix;
-use std::collections::HashMap;
 
 /// A target of n samples and the kernel that compares them.
 #[derive(Clone, Copy, Debug)]
@@ -150,24 +149,9 @@ impl Factor {
 /// What a copy of the target is called.
 const COPY: &str = "a copy of y in float64";
 
-/// Rows that are equal share a class; classes are numbered as they first appear.
 fn classes<U: Element>(y: MatrixView<U>) -> Result<Factor> {
     y.check_finite("y")?;
-    let mut seen: HashMap<Box<[u64]>, u32> = HashMap::new();
-    let mut codes = Vec::with_capacity(y.rows());
-    let mut key = Vec::with_capacity(y.cols());
-    y.each_row(|row| {
-        key.clear();
-        // 0 and -0 are equal numbers with different bits; adding 0 makes them one.
-        key.extend(row.iter().map(|&y| (y.into() + 0.0).to_bits()));
-        let known = seen.get(key.as_slice()).copied();
-        codes.push(known.unwrap_or_else(|| {
-            let next = u32::try_from(seen.len()).unwrap_or(u32::MAX);
-            seen.insert(key.clone().into_boxed_slice(), next);
-            next
-        }));
-    });
-    let classes = Classes::new(codes);
+    let classes = Classes::of_rows(y);
     if classes.sizes().len() < 2 {
         return Err(Error::value("y", "a single class", "labels of at least 2 classes"));
     }
