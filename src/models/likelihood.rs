@@ -3,7 +3,8 @@
 //! Tipping and Bishop (1999), "Probabilistic principal component analysis". With U orthonormal, Woodbury's identity is
 //! exact component by component: C^-1 = U Lambda^-1 U' + (I - U U') / s2, so nothing d x d is formed for a density.
 
-use super::projection::{LinearMap, root, stands_in};
+use super::deviations::{root, stands_in};
+use super::projection::LinearMap;
 use crate::error::{Error, Result};
 use crate::linalg::product_transposed;
 use crate::matrix::MatrixView;

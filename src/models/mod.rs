@@ -12,6 +12,7 @@
 mod block;
 mod container;
 mod cross;
+mod deviations;
 mod dual_pca;
 mod folded;
 mod frozen;
@@ -35,6 +36,7 @@ mod preimage;
 mod prepared;
 mod projection;
 mod ready;
+mod residuals;
 mod rest;
 mod roads;
 mod spca;

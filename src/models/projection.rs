@@ -1,6 +1,6 @@
-//! The fitted map on rows: scores, the way back, residuals. `z = U'(x - mu) / s`, `x_hat = s U z + mu`.
+//! The fitted map on rows: scores and the way back. `z = U'(x - mu) / s`, `x_hat = s U z + mu`.
 
-use super::block::Block;
+use super::deviations::{root, whiten};
 use super::ready::Ready;
 use super::wide_rows::{WideRow, are_plain};
 use crate::error::{Error, Result};
@@ -13,10 +13,8 @@ use bytemuck::try_cast_slice;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Rows that pass through the map together: a block of 784 columns and its images stay in the second cache.
-const BLOCK_ROWS: usize = 64;
 /// Rows of a piece of work for one thread.
-const PIECE_ROWS: usize = 512;
+pub(super) const PIECE_ROWS: usize = 512;
 
 /// The fitted arrays of a linear model, checked to fit each other. k components in d columns.
 #[derive(Clone, Debug)]
@@ -79,6 +77,11 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     /// What centred columns are divided by.
     pub(super) fn scale(&self) -> Option<&'a [f64]> {
         self.scale
+    }
+
+    /// What centred columns are multiplied by: infinite where the inverse of a scale is no number.
+    pub(super) fn inverse_scale(&self) -> Option<&[f64]> {
+        self.inverse_scale.as_deref()
     }
 
     /// The k x d matrix, row by row, with the standard deviations of the scores divided into its rows (0 for 0).
@@ -182,114 +185,12 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         done.into_iter().collect()
     }
 
-    /// (n, d) projections onto the affine subspace, written to `out`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Interrupted`].
-    pub fn reconstruct<T: Lane>(&self, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
-        self.images(x, out, team, |map, j, _, fitted| fitted * map.unit(j) + map.mean[j])
-    }
-
-    /// (n, d) x - x_hat, written to `out`: from the centred rows, so that an offset costs no digits.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Interrupted`].
-    pub fn residuals<T: Lane>(&self, x: MatrixView<T>, out: &mut [T], team: &Team) -> Result<()> {
-        self.images(x, out, team, |map, j, centred, fitted| (centred - fitted) * map.unit(j))
-    }
-
-    /// |x - x_hat|^2 of each row, in the units of x.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Interrupted`].
-    pub fn squared_residuals<T: Lane>(&self, x: MatrixView<T>, team: &Team) -> Result<Vec<f64>> {
-        self.per_row(x, team, |block, i| {
-            let parts = block.line(i).iter().zip(block.fitted_line(i)).enumerate();
-            parts.map(|(j, (x, y))| ((x - y) * self.unit(j)).powi(2)).sum()
-        })
-    }
-
-    /// Mean over the rows of |(x - x_hat) / scale|^2: in standardised units where there is a scale.
-    ///
-    /// # Errors
-    /// [`Error::Shape`], [`Error::Interrupted`].
-    pub fn reconstruction_error<T: Lane>(&self, x: MatrixView<T>, team: &Team) -> Result<f64> {
-        let squares = self.per_row(x, team, |block, i| {
-            let parts = block.line(i).iter().zip(block.fitted_line(i)).enumerate();
-            parts.filter(|(j, _)| self.lives(*j)).map(|(_, (x, y))| (x - y).powi(2)).sum()
-        })?;
-        Ok(squares.iter().sum::<f64>() / squares.len() as f64)
-    }
-
-    /// A number for each row from its centred values, scores and image, in row order.
-    pub(super) fn per_row<T: Lane>(
-        &self,
-        x: MatrixView<T>,
-        team: &Team,
-        number: impl Fn(&Block, usize) -> f64 + Sync + Send,
-    ) -> Result<Vec<f64>> {
-        memory::check::<f64>(x.rows(), "the result")?;
-        self.check_copy()?;
-        x.check_finite("X")?;
-        let (rows, w, back) = (self.centered(x)?, self.widened(), self.transposed());
-        let parts = team.map(pieces(x.rows()), |range: Range<usize>| {
-            team.check()?;
-            let mut numbers = Vec::with_capacity(range.len());
-            for range in blocks(range) {
-                let block = self.block(&rows, range, &w, &back);
-                numbers.extend((0..block.rows).map(|i| number(&block, i)));
-            }
-            Ok(numbers)
-        });
-        let parts: Result<Vec<Vec<f64>>> = parts.into_iter().collect();
-        Ok(parts?.concat())
-    }
-
-    /// Writes `entry(j, centred, fitted)` for every entry of every row.
-    fn images<T: Lane>(
-        &self,
-        x: MatrixView<T>,
-        out: &mut [T],
-        team: &Team,
-        entry: impl Fn(&Self, usize, f64, f64) -> f64 + Sync + Send,
-    ) -> Result<()> {
-        self.check_copy()?;
-        x.check_finite("X")?;
-        let (rows, w, back, d) = (self.centered(x)?, self.widened(), self.transposed(), self.d());
-        let pieces = pieces(x.rows()).into_iter().zip(out.chunks_mut(PIECE_ROWS * d)).collect();
-        let done = team.map(pieces, |(range, out): (Range<usize>, &mut [T])| {
-            team.check()?;
-            for (range, out) in blocks(range).zip(out.chunks_mut(BLOCK_ROWS * d)) {
-                let block = self.block(&rows, range, &w, &back);
-                let values = block.lines.iter().zip(&block.fitted).enumerate();
-                for (out, (at, (x, y))) in out.iter_mut().zip(values) {
-                    *out = T::of(entry(self, at % d, *x, *y));
-                }
-            }
-            Ok(())
-        });
-        done.into_iter().collect()
-    }
-
-    /// Some rows, centred and in standardised units. Where the inverse of a deviation is no number they are divided by it.
-    fn block<T: Lane>(&self, x: &Centered<T>, range: Range<usize>, w: &[f64], back: &[f64]) -> Block {
-        let (d, factors) = (self.d(), self.inverse_scale.as_deref().unwrap_or_default());
-        let mut lines = vec![0.0; range.len() * d];
-        x.pack_wide(range.clone(), &mut lines);
-        for j in (0..factors.len()).filter(|&j| factors[j].is_infinite()) {
-            for (i, line) in range.clone().zip(lines.chunks_exact_mut(d)) {
-                line[j] = (x.raw().at(i, j) - self.mean[j]) / self.unit(j);
-            }
-        }
-        Block::new(lines, d, w, back)
-    }
-
     /// Refuses a copy of the components, which the way back needs, where there is no room for it.
-    fn check_copy(&self) -> Result<()> {
+    pub(super) fn check_copy(&self) -> Result<()> {
         memory::check_matrices::<f64>(1, (self.k(), self.d()), "a copy of the components in float64")
     }
 
-    fn centered<'b, T: Lane>(&'b self, x: MatrixView<'b, T>) -> Result<Centered<'b, T>> {
+    pub(super) fn centered<'b, T: Lane>(&'b self, x: MatrixView<'b, T>) -> Result<Centered<'b, T>> {
         if x.cols() != self.d() {
             return Err(Error::Shape { what: "a row of X", found: x.cols(), wanted: self.d() });
         }
@@ -320,12 +221,12 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         }
     }
 
-    fn widened(&self) -> Cow<'a, [f64]> {
+    pub(super) fn widened(&self) -> Cow<'a, [f64]> {
         self.lines()
     }
 
     /// The components' transpose (d x k), row-major.
-    fn transposed(&self) -> Vec<f64> {
+    pub(super) fn transposed(&self) -> Vec<f64> {
         let (k, d) = (self.k(), self.d());
         (0..d * k).map(|at| self.entry(at % k, at / k)).collect()
     }
@@ -340,36 +241,7 @@ impl<'a, C: Lane> LinearMap<'a, C> {
     }
 }
 
-/// Whether the root `s` of a fitted variance stands in for the variance `v`: where that has left the normal numbers. A `v`
-/// that a user has set to 0 stands, for its root says that the fitted one was in their range.
-pub(super) fn stands_in(v: f64, s: f64) -> bool {
-    let in_range = 2.0 * f64::MIN_POSITIVE..=0.5 * f64::MAX; // by more than rounding
-    !v.is_normal() && !in_range.contains(&(s * s))
-}
-
-/// The standard deviation of a variance `v` whose fitted root is `s`.
-pub(super) fn root(v: f64, s: f64) -> f64 {
-    if stands_in(v, s) { s } else { v.max(0.0).sqrt() }
-}
-
-/// Divides each line of scores by the deviations; a dead direction scores 0. Whether all were finite before.
-fn whiten<T: Lane>(scores: &mut [T], deviations: &[f64]) -> bool {
-    let mut finite = true;
-    for line in scores.chunks_exact_mut(deviations.len().max(1)) {
-        for (z, &deviation) in line.iter_mut().zip(deviations) {
-            let score: f64 = (*z).into();
-            finite &= score.is_finite();
-            *z = if deviation > 0.0 { T::of(score / deviation) } else { T::zeroed() };
-        }
-    }
-    finite
-}
-
-fn pieces(rows: usize) -> Vec<Range<usize>> {
+/// Rows in pieces of work for one thread.
+pub(super) fn pieces(rows: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(PIECE_ROWS).map(|start| start..rows.min(start + PIECE_ROWS)).collect()
-}
-
-fn blocks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = rows.end;
-    rows.step_by(BLOCK_ROWS).map(move |start| start..end.min(start + BLOCK_ROWS))
 }
