@@ -15,6 +15,7 @@ mod matrix;
 mod products;
 mod range;
 mod rate;
+mod recipe;
 mod sampling;
 mod square;
 mod tiles;
@@ -26,7 +27,8 @@ pub use extent::Extent;
 pub use functions::Kernel;
 pub use matrix::{half_layout, kernel_diagonal, kernel_half, kernel_matrix, kernel_matrix_into, kernel_matrix_wide};
 pub use rate::Rate;
-pub use tiles::{Tiles, Units, check_room, parts};
+pub use recipe::Units;
+pub use tiles::{Tiles, check_room, parts};
 
 /// What errors call a kernel matrix.
 pub(crate) const MATRIX: &str = "the kernel matrix";

@@ -2,7 +2,7 @@
 //! become kernel values while they are near.
 
 use super::range::holds;
-use super::tiles::{Meeting, Plan, plan};
+use super::recipe::{Meeting, Plan, plan};
 use super::{Extent, Kernel, Units};
 use crate::error::Result;
 use crate::matrix::MatrixView;

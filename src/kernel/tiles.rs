@@ -1,18 +1,16 @@
 //! A kernel over packed rows, given block by block: nothing of size n x n is held.
 
-use super::base::{Base, longest};
 use super::cosine::{RAISE, inverse_lengths};
-use super::range::{Detour, RowUnits, fill_narrowed, holds, unit_of_distances};
+use super::range::{Detour, RowUnits, fill_narrowed, holds};
+use super::recipe::{Meeting, Plan, Units, of_products, plan, uniform};
 use super::{Extent, Kernel};
 use crate::error::Result;
 use crate::matrix::{Element, MatrixView};
 use crate::memory;
-use crate::power;
 use crate::simd::Lane;
 use crate::simd::pairs::{Absolute, Group, Packing, Points, Product, Square, pair_sums, strip};
-use crate::simd::profile::{Decay, Equal, Power, Profile, RealPower, Scale, Sigmoid};
+use crate::simd::profile::{Profile, Scale};
 use pulp::{Simd, WithSimd};
-use std::f64::consts::LOG2_E;
 
 /// Pieces into which work over all pairs is cut at most.
 const PARTS: usize = 16;
@@ -22,37 +20,6 @@ const PARTS: usize = 16;
 #[must_use]
 pub fn parts(strips: usize) -> usize {
     strips.div_ceil(2).clamp(1, PARTS)
-}
-
-/// Columns up to which squared distances are sums of squared differences: as fast as products there, and right to the
-/// last digits however near two rows are.
-const DIFFERENCES: usize = 64;
-
-/// Beyond [`DIFFERENCES`] columns, products serve while gamma |x - m|^2 stays below this: |x|^2 + |y|^2 - 2 x'y is wrong
-/// by about 2 eps |x - m|^2, so the kernel by 16 eps at worst.
-const PRODUCTS: f64 = 8.0;
-
-/// Degrees up to here are taken by repeated squaring where they are whole.
-const WHOLE_DEGREE: f64 = 1e6;
-
-/// tanh t = t - t^3/3 + .. is t to the last digit of an `f64` where t has two terms below 2^this.
-const STRAIGHT: i32 = -27;
-
-/// Whether kernel values come as they are or in a unit of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Units {
-    /// As they are.
-    Plain,
-    /// Those without a bound in units of 2^[`Tiles::exponent`], so that none over- or underflows. For one set of rows.
-    Own,
-}
-
-/// How coordinates meet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Meeting {
-    Product,
-    Square,
-    Absolute,
 }
 
 /// k(x_i, y_j) for strips of rows x and y, or of one set of rows with itself.
@@ -83,17 +50,6 @@ pub fn check_room<T: Lane>(rows: &[usize], cols: usize) -> Result<()> {
     let strips: u128 = rows.iter().map(|n| n.div_ceil(strip::<T>()) as u128).sum();
     let column = strips * (strip::<T>() * size_of::<T>()) as u128 + (A_COLUMN * size_of::<f64>()) as u128;
     memory::check_bytes(column.saturating_mul(cols as u128), "a copy of the rows, packed in strips,")
-}
-
-/// What a kernel asks of the packing.
-pub(super) struct Plan<T> {
-    pub(super) meeting: Meeting,
-    pub(super) profile: Profile<T>,
-    pub(super) origin: Vec<f64>,
-    pub(super) factors: Vec<f64>,
-    exponent: i32,
-    /// The diagonal is 1.
-    pub(super) unit_diagonal: bool,
 }
 
 impl<T: Lane> Tiles<T> {
@@ -264,106 +220,4 @@ impl<T: Lane> WithSimd for Fill<'_, T> {
 #[inline(always)]
 fn strip_of<T>(values: &[T], s: usize) -> &[T] {
     values.get(s * strip::<T>()..(s + 1) * strip::<T>()).unwrap_or_default()
-}
-
-/// Inner products of rows as they are, times `scale`.
-fn of_products<T: Lane>(scale: Scale<T>, exponent: i32) -> Plan<T> {
-    Plan {
-        meeting: Meeting::Product,
-        profile: Profile::Scale(scale),
-        origin: Vec::new(),
-        factors: Vec::new(),
-        exponent,
-        unit_diagonal: false,
-    }
-}
-
-/// What every kernel but the cosine asks, which needs the lengths of the rows too.
-pub(super) fn plan<T: Lane, U: Element>(
-    x: MatrixView<U>,
-    y: Option<MatrixView<U>>,
-    kernel: &Kernel,
-    extent: &Extent,
-    units: Units,
-) -> Plan<T> {
-    let one = Scale(T::of(1.0));
-    let spread = extent.spread_exponent();
-    let size = extent.size_exponent();
-    match *kernel {
-        Kernel::Cosine => of_products(one, 0),
-        Kernel::Linear { centered } => {
-            let origin = if centered { extent.mean().to_vec() } else { Vec::new() };
-            let unit = if centered { spread } else { size };
-            match units {
-                Units::Plain => Plan { origin, ..of_products(one, 0) },
-                Units::Own if centered => Plan { origin, factors: extent.factors(unit), ..of_products(one, 2 * unit) },
-                Units::Own => Plan { factors: uniform(unit, x.cols()), ..of_products(one, 2 * unit) },
-            }
-        }
-        Kernel::Poly { gamma, degree, coef0 } => {
-            let Base { factor, shift, exponent } = match units {
-                Units::Plain => Base::plain(gamma, coef0, size),
-                Units::Own => Base::own(gamma, coef0, degree, (longest(x, size), size)),
-            };
-            let (factor, shift) = (narrow(factor), narrow(shift));
-            let profile = if degree.fract() == 0.0 && degree <= WHOLE_DEGREE {
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole and in range
-                Profile::Power(Power { factor, shift, degree: degree as u32 })
-            } else {
-                Profile::RealPower(RealPower { factor, shift, degree })
-            };
-            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, exponent) }
-        }
-        Kernel::Sigmoid { gamma, coef0 } => {
-            if units == Units::Own {
-                let Base { factor, shift, exponent } = Base::own(gamma, coef0, 1.0, (longest(x, size), size));
-                if exponent <= STRAIGHT {
-                    let profile = Profile::Power(Power { factor: narrow(factor), shift: narrow(shift), degree: 1 });
-                    return Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, exponent) };
-                }
-            }
-            let profile = Profile::Sigmoid(Sigmoid { factor: narrow(gamma.in_units(2 * size)), shift: narrow(coef0) });
-            Plan { profile, factors: uniform(size, x.cols()), ..of_products(one, 0) }
-        }
-        Kernel::Rbf { gamma } => {
-            let unit = unit_of_distances::<T>(gamma, 2, extent);
-            let gamma = gamma.in_units(2 * unit);
-            let decay = Decay(narrow(gamma * LOG2_E));
-            let farthest = |x: MatrixView<U>| extent.squared_distances(x, spread).0;
-            let near = || gamma * farthest(x).max(y.map_or(0.0, farthest)) <= PRODUCTS;
-            let products = x.cols() > DIFFERENCES && unit == spread && near();
-            let plan = Plan { factors: extent.factors(unit), unit_diagonal: true, ..of_products(one, 0) };
-            if products {
-                Plan { profile: Profile::DecayOfProducts(decay), origin: extent.mean().to_vec(), ..plan }
-            } else {
-                Plan { profile: Profile::Decay(decay), meeting: Meeting::Square, ..plan }
-            }
-        }
-        Kernel::Laplacian { gamma } => {
-            let unit = unit_of_distances::<T>(gamma, 1, extent);
-            Plan {
-                profile: Profile::Decay(Decay(narrow(gamma.in_units(unit) * LOG2_E))),
-                meeting: Meeting::Absolute,
-                factors: extent.factors(unit),
-                unit_diagonal: true,
-                ..of_products(one, 0)
-            }
-        }
-        // Unscaled: the difference of two unequal numbers is never 0.
-        Kernel::Delta => Plan {
-            profile: Profile::Equal(Equal),
-            meeting: Meeting::Absolute,
-            unit_diagonal: true,
-            ..of_products(one, 0)
-        },
-    }
-}
-
-fn uniform(exponent: i32, columns: usize) -> Vec<f64> {
-    vec![power::power(-exponent); columns]
-}
-
-/// In the element type, and finite: infinity times a distance of 0 would be NaN.
-fn narrow<T: Element>(x: f64) -> T {
-    T::of(x.clamp(-T::MAX, T::MAX))
 }
