@@ -1,6 +1,6 @@
 //! Psi = X'HD: what supervised PCA knows of the data and the target.
 
-use super::target::Factor;
+use super::factor::Factor;
 use crate::covariance::{ClassSums, Classes};
 use crate::error::{Error, Result};
 use crate::linalg::cross_product;

@@ -4,12 +4,12 @@
 //! Barshan et al. (2011), section 4. The dual form never meets the singular problem K_x H K_y H K_x T = K_x T Lambda.
 
 use super::cross::{Cross, no_direction};
+use super::factor::Factor;
 use super::kernel_map::NewRows;
 use super::kernel_roads::rounding;
 use super::own_unit::OwnUnit;
 use super::projection::LinearMap;
 use super::spca::kept;
-use super::target::Factor;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
 use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading, turn_from_constant};

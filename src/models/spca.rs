@@ -4,10 +4,10 @@
 //! Psi = X'HD the answer is the left singular vectors of Psi: nothing n x n is formed.
 
 use super::cross::{Cross, no_direction};
+use super::factor::Factor;
 use super::n_components::Components;
 use super::pca::{Pca, PcaOptions};
 use super::plan::Solver;
-use super::target::Factor;
 use crate::error::{Error, Result};
 use crate::linalg::{Qr, Singular, eigh, fix_signs, product, product_transposed, rank, small_svd, transposed_product};
 use crate::matrix::MatrixView;

@@ -3,6 +3,7 @@
 //! Only H D is ever used, so a kernel may be shifted first: with the first sample as the reference,
 //! k_ij - k_i0 - k_0j + k_00 is the matrix of phi_i - phi_0, and H removes the shift.
 
+use super::factor::Factor;
 use crate::covariance::Classes;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
@@ -26,20 +27,6 @@ pub enum Target<'a, U> {
     Precomputed(MatrixView<'a, U>),
 }
 
-/// H D for K_y = D D'.
-#[derive(Clone, Debug)]
-pub enum Factor {
-    /// One-hot columns.
-    Classes(Classes),
-    /// Centred columns, in units of 2^exponent.
-    Columns {
-        /// n x m.
-        columns: DMatrix<f64>,
-        /// True columns are 2^exponent times as large.
-        exponent: i32,
-    },
-}
-
 /// Share of the trace of a kernel that its thin factor may leave out: eigenvalues move by that share of the sum of all.
 const LEFT_OUT: f64 = 1e-12;
 /// Rounding of a kernel value, in units of eps: the factor of a smooth kernel ends where rounding begins.
@@ -49,6 +36,8 @@ const ROUNDING: f64 = 16.0;
 const NEGATIVE: [f64; 2] = [5e-3, 1e-5];
 /// Seed of the vector on which a given kernel is compared with its factor.
 const PROBE: u64 = 1;
+/// What a copy of the target is called.
+const COPY: &str = "a copy of y in float64";
 
 impl Factor {
     /// The factor of a target. Classes O(n), linear O(n m), others n kernel columns at most: O(n m (m + d)) for rank m.
@@ -64,90 +53,7 @@ impl Factor {
             Target::Precomputed(k) => of_matrix(k, team),
         }
     }
-
-    /// Number of samples.
-    #[must_use]
-    pub fn samples(&self) -> usize {
-        match self {
-            Self::Classes(classes) => classes.codes().len(),
-            Self::Columns { columns, .. } => columns.nrows(),
-        }
-    }
-
-    /// The unit of the columns is 2 to this power.
-    #[must_use]
-    pub fn exponent(&self) -> i32 {
-        match self {
-            Self::Classes(_) => 0,
-            Self::Columns { exponent, .. } => *exponent,
-        }
-    }
-
-    /// `H D W` (n x k) for a W with one row a column of D.
-    pub(super) fn centred_times(&self, w: &DMatrix<f64>) -> DMatrix<f64> {
-        match self {
-            Self::Columns { columns, .. } => product(columns, w),
-            Self::Classes(classes) => {
-                let shares = self.shares(classes);
-                let mut out = DMatrix::zeros(classes.codes().len(), w.ncols());
-                for (mut out, w) in out.column_iter_mut().zip(w.column_iter()) {
-                    let mean: f64 = w.iter().zip(&shares).map(|(w, share)| w * share).sum();
-                    out.iter_mut().zip(classes.codes()).for_each(|(out, &c)| *out = w[c as usize] - mean);
-                }
-                out
-            }
-        }
-    }
-
-    /// `D'H B` (m x k) for a B with one row a sample.
-    pub(super) fn centred_transpose_times(&self, b: &DMatrix<f64>) -> DMatrix<f64> {
-        match self {
-            Self::Columns { columns, .. } => transposed_product(columns, b),
-            Self::Classes(classes) => {
-                let shares = self.shares(classes);
-                let mut out = DMatrix::zeros(shares.len(), b.ncols());
-                for (mut out, b) in out.column_iter_mut().zip(b.column_iter()) {
-                    b.iter().zip(classes.codes()).for_each(|(b, &c)| out[c as usize] += b);
-                    let total: f64 = out.iter().sum();
-                    out.iter_mut().zip(&shares).for_each(|(sum, share)| *sum -= share * total);
-                }
-                out
-            }
-        }
-    }
-
-    /// |HD|^2, the sum of the squares of all entries, in the unit of the columns squared.
-    pub(super) fn squared_norm(&self) -> f64 {
-        match self {
-            Self::Columns { columns, .. } => columns.norm_squared(),
-            Self::Classes(classes) => {
-                classes.sizes().iter().zip(self.shares(classes)).map(|(&size, share)| size as f64 * (1.0 - share)).sum()
-            }
-        }
-    }
-
-    fn shares(&self, classes: &Classes) -> Vec<f64> {
-        classes.sizes().iter().map(|&size| size as f64 / self.samples() as f64).collect()
-    }
-
-    /// Columns, in units of 2^exponent, about their means, and then in the unit of the largest entry.
-    fn columns(mut columns: DMatrix<f64>, exponent: i32) -> Result<Self> {
-        for mut column in columns.column_iter_mut() {
-            let mean = column.iter().sum::<f64>() / column.len() as f64;
-            column.iter_mut().for_each(|x| *x -= mean);
-        }
-        let largest = columns.amax();
-        if largest == 0.0 || columns.is_empty() {
-            return Err(Error::value("y", "the same for every sample", "a target that varies"));
-        }
-        let own = unit(largest);
-        columns *= power(-own);
-        Ok(Self::Columns { columns, exponent: exponent + own })
-    }
 }
-
-/// What a copy of the target is called.
-const COPY: &str = "a copy of y in float64";
 
 fn classes<U: Element>(y: MatrixView<U>) -> Result<Factor> {
     y.check_finite("y")?;
