@@ -18,7 +18,7 @@ const TERMS: u32 = 10_000;
 ///
 /// Reference: Gautschi (1979), A computational procedure for incomplete gamma functions; DLMF 8.7, 8.9, 8.12.
 #[must_use]
-pub fn upper_gamma(a: f64, x: f64) -> f64 {
+pub(super) fn upper_gamma(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         1.0
     } else if x == f64::INFINITY {

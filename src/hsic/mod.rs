@@ -18,7 +18,6 @@ mod source;
 mod statistic;
 
 pub use gamma::{GammaTest, gamma_test};
-pub use incomplete_gamma::upper_gamma;
 pub use permutation::{PermutationTest, Permutations, permutation_test};
 pub use source::Sample;
 pub use statistic::{Estimator, cka, hsic};

@@ -28,43 +28,50 @@ pub enum Gamma {
 impl Gamma {
     /// For kernels of x'y.
     pub(super) fn of_products<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
-        match self {
-            Self::Median => Err(Error::value("gamma", "\"median\"", "a number, None or \"scale\" for this kernel")),
-            _ => self.simple(x, extent),
-        }
+        let no_median = || Err(Error::value("gamma", "\"median\"", "a number, None or \"scale\" for this kernel"));
+        self.settled(x, extent, no_median)
     }
 
     /// For kernels of squared distances.
     pub(super) fn of_squares<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
-        let Self::Median = self else { return self.simple(x, extent) };
-        let unit = unit_of_squares(x, extent);
-        Ok(match median(x, &extent.factors(unit), false, team)? {
-            Some(m) => Rate::of(0.5 / (m * m), -2 * unit),
-            None => Rate::of(1.0, 0),
+        self.settled(x, extent, || {
+            let unit = unit_of_squares(x, extent);
+            Ok(match median(x, &extent.factors(unit), false, team)? {
+                Some(m) => Rate::of(0.5 / (m * m), -2 * unit),
+                None => Rate::of(1.0, 0),
+            })
         })
     }
 
     /// For kernels of absolute distances.
     pub(super) fn of_distances<T: Element>(self, x: MatrixView<T>, extent: &Extent, team: &Team) -> Result<Rate> {
-        let Self::Median = self else { return self.simple(x, extent) };
-        let unit = extent.spread_exponent();
-        Ok(match median(x, &extent.factors(unit), true, team)? {
-            Some(m) => Rate::of(1.0 / m, -unit),
-            None => Rate::of(1.0, 0),
+        self.settled(x, extent, || {
+            let unit = extent.spread_exponent();
+            Ok(match median(x, &extent.factors(unit), true, team)? {
+                Some(m) => Rate::of(1.0 / m, -unit),
+                None => Rate::of(1.0, 0),
+            })
         })
     }
 
-    fn simple<T: Element>(self, x: MatrixView<T>, extent: &Extent) -> Result<Rate> {
+    /// `of_median`: what the kernel makes of the median distance.
+    fn settled<T: Element>(
+        self,
+        x: MatrixView<T>,
+        extent: &Extent,
+        of_median: impl FnOnce() -> Result<Rate>,
+    ) -> Result<Rate> {
         match self {
             Self::Number(value) => Rate::new(value),
             Self::Known(rate) => Ok(rate),
             Self::PerFeature => Rate::new(1.0 / x.cols() as f64),
-            Self::Scale | Self::Median => {
+            Self::Scale => {
                 let unit = extent.spread_exponent();
                 let variance = extent.squared_distances(x, unit).1;
                 let constant = variance == 0.0;
                 Ok(if constant { Rate::new(1.0)? } else { Rate::of(1.0 / variance, -2 * unit) })
             }
+            Self::Median => of_median(),
         }
     }
 }

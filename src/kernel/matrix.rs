@@ -111,13 +111,14 @@ pub(super) fn check_power<T: Lane>(kernel: &Kernel, out: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// k(x_i, x_i) for every row of `x`, without the rest of the matrix. A centred linear kernel is taken about `mean`.
+/// k(x_i, x_i) for every row of `x`, without the rest of the matrix. A centred linear kernel is taken about the mean of
+/// `x`.
 ///
 /// # Errors
 /// [`Error::NotFinite`] and [`Error::TooFew`], as for the matrix.
-pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel, mean: &[f64]) -> Result<Vec<f64>> {
-    Extent::of(x, "X")?;
-    let origin = if matches!(kernel, Kernel::Linear { centered: true }) { mean } else { &[] };
+pub fn kernel_diagonal<T: Lane>(x: MatrixView<T>, kernel: &Kernel) -> Result<Vec<f64>> {
+    let extent = Extent::of(x, "X")?;
+    let origin = if matches!(kernel, Kernel::Linear { centered: true }) { extent.mean() } else { &[] };
     let mut diagonal = Vec::with_capacity(x.rows());
     x.each_row(|row| {
         // Each row in its own unit: one far row leaves the others their digits.

@@ -31,8 +31,8 @@ impl Factor {
     }
 
     /// The unit of the columns is 2 to this power.
-    #[must_use]
-    pub fn exponent(&self) -> i32 {
+    #[cfg(test)]
+    pub(super) fn exponent(&self) -> i32 {
         match self {
             Self::Classes(_) => 0,
             Self::Columns { exponent, .. } => *exponent,

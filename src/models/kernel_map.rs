@@ -148,7 +148,7 @@ impl<'a> KernelMap<'a> {
         let (n, k) = (self.means.len(), self.k());
         new.fits(n, "X_fit_")?;
         let own = match (new, diagonal) {
-            (NewRows::Rows(x, _, kernel), None) => kernel_diagonal(x, kernel, &[])?,
+            (NewRows::Rows(x, _, kernel), None) => kernel_diagonal(x, kernel)?,
             (_, diagonal) => diagonal.unwrap_or_default().to_vec(),
         };
         if own.len() != new.len() {

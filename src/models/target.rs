@@ -80,7 +80,7 @@ fn of_kernel<U: Element>(y: MatrixView<U>, kernel: &Kernel<Gamma>, team: &Team) 
     y.each_row(|row| wide.extend(row.iter().map(|&y| -> f64 { y.into() })));
     let y = MatrixView::new(&wide, n, d)?;
     let kernel = kernel.resolve(y, "y", team)?;
-    let diagonal = kernel_diagonal(y, &kernel, &vec![0.0; d])?;
+    let diagonal = kernel_diagonal(y, &kernel)?;
     let column =
         |j: usize, out: &mut [f64]| kernel_matrix_into(y.rows_in(j..j + 1), Some(y), &kernel, out, &team.alone());
     let (columns, _) = shifted(&diagonal, column, f64::EPSILON, team)?;

@@ -67,6 +67,25 @@ macro_rules! with_view {
 }
 pub(super) use with_view;
 
+/// [`with_view`] of two matrices of one dtype; two dtypes are refused.
+macro_rules! with_views {
+    (($left:expr, $right:expr), ($x:ident, $y:ident) => $body:expr) => {{
+        use $crate::python::arrays::{Matrix, view};
+        match ($left, $right) {
+            (Matrix::F32(x), Matrix::F32(y)) => {
+                let ($x, $y) = (view(x)?, view(y)?);
+                $body
+            }
+            (Matrix::F64(x), Matrix::F64(y)) => {
+                let ($x, $y) = (view(x)?, view(y)?);
+                $body
+            }
+            _ => Err(pyo3::exceptions::PyTypeError::new_err("two matrices of one call must have one dtype")),
+        }
+    }};
+}
+pub(super) use with_views;
+
 /// `x` itself, or a copy where the core cannot address it: negative strides, strides that are no multiple of the
 /// element, misaligned data.
 fn addressable<T: numpy::Element>(x: PyReadonlyArray2<'_, T>) -> PyResult<PyReadonlyArray2<'_, T>> {

@@ -1,6 +1,8 @@
 //! Fits of kernel principal component analysis, and its fitted map.
 
-use super::arrays::{Matrix, RESULT, columns, columns_as_rows, filled, vector, view, with_view, zeros};
+use super::arrays::{
+    Matrix, RESULT, Vector, columns, columns_as_rows, filled, vector, view, with_view, with_views, zeros,
+};
 use super::jobs::compute;
 use super::kernel::cost;
 use crate::error::Error;
@@ -14,11 +16,9 @@ use crate::models::{
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Array<'py> = Bound<'py, PyAny>;
 type Fit<'py> = (
     Bound<'py, PyArray1<f64>>,
@@ -120,27 +120,18 @@ fn settled<T: Lane>(kernel: Option<Kernel<Gamma>>, x: MatrixView<T>) -> crate::e
     kernel.map(|kernel| kernel.resolve(x, "X", &Team::solo())).transpose()
 }
 
-/// Binds `$x` and `$training` to the views of two matrices of one dtype.
+/// Binds `$x` and `$training` to the views of two matrices of one dtype, of which the second may be missing.
 macro_rules! with_both {
     (($left:expr, $right:expr), ($x:ident, $training:ident) => $body:expr) => {
-        match ($left, $right) {
-            (Matrix::F32(x), None) => {
-                let ($x, $training) = (view(x)?, None);
+        match $right {
+            None => with_view!($left, $x => {
+                let $training = None;
                 $body
-            }
-            (Matrix::F64(x), None) => {
-                let ($x, $training) = (view(x)?, None);
+            }),
+            Some(right) => with_views!(($left, right), ($x, y) => {
+                let $training = Some(y);
                 $body
-            }
-            (Matrix::F32(x), Some(Matrix::F32(y))) => {
-                let ($x, $training) = (view(x)?, Some(view(y)?));
-                $body
-            }
-            (Matrix::F64(x), Some(Matrix::F64(y))) => {
-                let ($x, $training) = (view(x)?, Some(view(y)?));
-                $body
-            }
-            _ => Err(PyTypeError::new_err("x and the training rows must have one dtype")),
+            }),
         }
     };
 }
@@ -226,9 +217,7 @@ pub(super) fn learn_preimage<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>)> {
     let (n, d) = x.shape();
     let flops = (n as f64).powi(2) * (n as f64 + 2.0 * d as f64);
-    let scores = Some(scores);
-    let way: Preimage = with_both!((&x, &scores), (x, scores) => {
-        let Some(scores) = scores else { return Err(PyTypeError::new_err("scores are missing")) };
+    let way: Preimage = with_views!((&x, &scores), (x, scores) => {
         let sample = kernel.map_or(Sample::Precomputed(scores), |kernel| Sample::Rows(scores, kernel));
         compute(py, flops, |team| Preimage::learn(x, &sample, alpha, team))
     })?;

@@ -1,6 +1,6 @@
 //! Fits of supervised PCA, plain and in a kernel's feature space.
 
-use super::arrays::{Matrix, columns_as_rows, filled, vector, with_view};
+use super::arrays::{Matrix, columns_as_rows, filled, vector, with_view, with_views};
 use super::jobs::compute;
 use super::kernel::cost;
 use crate::error::Error;
@@ -153,21 +153,10 @@ pub(super) fn kernel_spca_scores<'py>(
     let flops = cost(m, n, d) + 2.0 * (m * n) as f64 * k as f64;
     let means = means.as_slice()?;
     let kernel = if centered { about_mean(kernel) } else { kernel };
-    /// One dtype for both sets of rows.
-    macro_rules! scores {
-        ($x:expr, $fitted:expr) => {{
-            let (x, fitted) = (super::arrays::view($x)?, super::arrays::view($fitted)?);
-            with_view!(&dual, dual => {
-                let work = |out: &mut [_]| compute(py, flops, |team| {
-                    row_scores((x, fitted), &kernel, (means, dual), out, team)
-                });
-                Ok(filled(py, [m, k], work)?.into_any())
-            })
-        }};
-    }
-    match (&x, &fitted) {
-        (Matrix::F32(x), Matrix::F32(fitted)) => scores!(x, fitted),
-        (Matrix::F64(x), Matrix::F64(fitted)) => scores!(x, fitted),
-        _ => Err(pyo3::exceptions::PyTypeError::new_err("x and fitted must have one dtype")),
-    }
+    with_views!((&x, &fitted), (x, fitted) => with_view!(&dual, dual => {
+        let work = |out: &mut [_]| compute(py, flops, |team| {
+            row_scores((x, fitted), &kernel, (means, dual), out, team)
+        });
+        Ok(filled(py, [m, k], work)?.into_any())
+    }))
 }
