@@ -1,6 +1,7 @@
 //! Order, signs, rank, ratios: what every decomposition is passed through before anybody sees it.
 
 use super::unit::largest;
+use crate::matrix::Element;
 use nalgebra::DMatrix;
 
 /// Singular values (descending) of some centred matrix with right singular vectors as columns.
@@ -33,6 +34,13 @@ impl Singular {
         let values = order.iter().map(|&j| self.values[j]).collect();
         Self { values, vectors: self.vectors.select_columns(&order) }
     }
+}
+
+/// A negative eigenvalue of a matrix given in `T` beyond this share of the largest is no rounding: the matrix is not
+/// positive semidefinite.
+#[must_use]
+pub fn negative_share<T: Element>() -> f64 {
+    if T::DOUBLE { 1e-5 } else { 5e-3 }
 }
 
 /// Turns each column so that its entry of largest magnitude is positive.

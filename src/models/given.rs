@@ -4,7 +4,7 @@ use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::roads::{Solved, singular_pairs};
 use crate::error::{Error, Result};
-use crate::linalg::{eigh, symmetric};
+use crate::linalg::{eigh, negative_share, symmetric};
 use crate::matrix::{Element, MatrixView};
 use crate::power;
 use crate::threads::Team;
@@ -12,8 +12,6 @@ use nalgebra::DMatrix;
 
 /// How many times its own rounding a covariance given from outside may stray below zero: others round on the way too.
 const NEGATIVE_SLACK: f64 = 100.0;
-/// The share of the largest that no rounding explains, however large the matrix.
-const NEGATIVE: f64 = 5e-3;
 
 /// All pairs of a covariance whose divisor was `samples - ddof`.
 ///
@@ -32,7 +30,7 @@ pub(super) fn solve_covariance<T: Element>(
     if mean.len() != d {
         return Err(Error::Shape { what: "mean", found: mean.len(), wanted: d });
     }
-    let slack = (d as f64 * T::EPSILON * NEGATIVE_SLACK).min(NEGATIVE);
+    let slack = (d as f64 * T::EPSILON * NEGATIVE_SLACK).min(negative_share::<T>());
     let divisor = samples as f64 - f64::from(options.ddof);
     let largest = covariance.diagonal().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
     // In a unit of its own, for the scatter may leave the range of numbers where the covariance does not.

@@ -10,7 +10,7 @@ use super::n_components::Components;
 use crate::error::{Error, Result};
 use crate::hsic::Sample;
 use crate::kernel::{Gamma, Kernel, MATRIX};
-use crate::linalg::{fix_signs, turn_from_constant};
+use crate::linalg::{fix_signs, negative_share, turn_from_constant};
 use crate::matrix::{Element, zeros};
 use crate::memory;
 use crate::simd::Lane;
@@ -120,11 +120,6 @@ pub enum Mapping {
     },
 }
 
-/// Below minus this share of the largest eigenvalue an eigenvalue is no rounding, and the kernel indefinite.
-fn indefinite<T: Element>() -> f64 {
-    if T::DOUBLE { 1e-5 } else { 5e-3 }
-}
-
 impl KernelPca {
     /// Fits the rows or the kernel matrix of n samples.
     ///
@@ -168,7 +163,7 @@ impl KernelPca {
         let Pairs { mut values, mut vectors } = solved.pairs;
         refuse_negative::<T>(&values, solved.noise)?;
         let most = values.first().copied().unwrap_or(0.0);
-        let rounding = (values.len() as f64 * solved.noise).max(indefinite::<T>() * most);
+        let rounding = (values.len() as f64 * solved.noise).max(negative_share::<T>() * most);
         refuse_share(options.components, &values, solved.total, rounding)?;
         let living = values.iter().take_while(|&&v| v > solved.noise).count();
         let living = turn_from_constant(&mut vectors, living);
@@ -252,7 +247,7 @@ fn refuse_share(components: Components, values: &[f64], total: f64, rounding: f6
 /// Refuses eigenvalues asked for that are negative beyond rounding, with their size and how many are positive.
 fn refuse_negative<T: Element>(values: &[f64], noise: f64) -> Result<()> {
     let (most, least) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
-    if -least <= noise.max(indefinite::<T>() * most.max(-least)) {
+    if -least <= noise.max(negative_share::<T>() * most.max(-least)) {
         return Ok(());
     }
     let positive = values.iter().filter(|&&v| v > noise).count();

@@ -12,16 +12,13 @@ use super::projection::LinearMap;
 use super::spca::kept;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, MATRIX, center_kernel, kernel_matrix};
-use crate::linalg::{Eigen, check_symmetric, eigh, fix_signs, leading, turn_from_constant};
+use crate::linalg::{Eigen, RESIDUAL, check_symmetric, eigh, fix_signs, leading, turn_from_constant};
 use crate::matrix::{MatrixView, room};
 use crate::memory;
 use crate::power;
 use crate::simd::Lane;
 use crate::threads::Team;
 use nalgebra::DMatrix;
-
-/// Relative residual of leading eigenpairs found by iteration.
-const RESIDUAL: f64 = 1e-12;
 
 /// A fitted model.
 #[derive(Clone, Debug)]

@@ -7,7 +7,9 @@ use super::factor::Factor;
 use crate::covariance::Classes;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
-use crate::linalg::{Random, Remainder, check_symmetric, pivoted_cholesky, product, transposed_product};
+use crate::linalg::{
+    Random, Remainder, check_symmetric, negative_share, pivoted_cholesky, product, transposed_product,
+};
 use crate::matrix::{Element, MatrixView, room};
 use crate::memory;
 use crate::power::{power, unit};
@@ -31,9 +33,6 @@ pub enum Target<'a, U> {
 const LEFT_OUT: f64 = 1e-12;
 /// Rounding of a kernel value, in units of eps: the factor of a smooth kernel ends where rounding begins.
 const ROUNDING: f64 = 16.0;
-/// Negative part of a kernel, as a share of its largest diagonal entry, that passes for rounding (in single precision
-/// for that of its entries).
-const NEGATIVE: [f64; 2] = [5e-3, 1e-5];
 /// Seed of the vector on which a given kernel is compared with its factor.
 const PROBE: u64 = 1;
 /// What a copy of the target is called.
@@ -83,7 +82,7 @@ fn of_kernel<U: Element>(y: MatrixView<U>, kernel: &Kernel<Gamma>, team: &Team) 
     let diagonal = kernel_diagonal(y, &kernel)?;
     let column =
         |j: usize, out: &mut [f64]| kernel_matrix_into(y.rows_in(j..j + 1), Some(y), &kernel, out, &team.alone());
-    let (columns, _) = shifted(&diagonal, column, f64::EPSILON, team)?;
+    let (columns, _) = shifted::<f64>(&diagonal, column, team)?;
     Factor::columns(columns, 0)
 }
 
@@ -97,7 +96,7 @@ fn of_matrix<U: Element>(k: MatrixView<U>, team: &Team) -> Result<Factor> {
         out.iter_mut().enumerate().for_each(|(i, out)| *out = value(i, j));
         Ok(())
     };
-    let (columns, negative) = shifted(&diagonal, column, U::EPSILON, team)?;
+    let (columns, negative) = shifted::<U>(&diagonal, column, team)?;
     // (K - D D') v for a random v, centred before and after: H K H itself, whatever K was shifted by.
     let mut probe = DMatrix::zeros(n, 1);
     Random::new(PROBE).fill_symmetric(probe.as_mut_slice());
@@ -120,11 +119,11 @@ fn indefinite() -> Error {
     Error::value("y", "a kernel matrix with a large negative eigenvalue", "positive semidefinite (after centring)")
 }
 
-/// The thin factor of the kernel about its first sample, and how negative an entry of its diagonal may be.
-fn shifted(
+/// The thin factor of the kernel, whose values round as `U` does, about its first sample, and how negative an entry of its
+/// diagonal may be.
+fn shifted<U: Element>(
     diagonal: &[f64],
     column: impl Fn(usize, &mut [f64]) -> Result<()>,
-    eps: f64,
     team: &Team,
 ) -> Result<(DMatrix<f64>, f64)> {
     let n = diagonal.len();
@@ -134,8 +133,8 @@ fn shifted(
     let moved: Vec<f64> = diagonal.iter().zip(&first).map(|(k, k0)| (k - k0) - (k0 - origin)).collect();
     let scale = moved.iter().fold(0.0f64, |most, d| most.max(d.abs()));
     let largest = diagonal.iter().fold(0.0f64, |most, d| most.max(d.abs()));
-    let rounding = ROUNDING * eps * largest;
-    let share = LEFT_OUT.max(ROUNDING * eps);
+    let rounding = ROUNDING * U::EPSILON * largest;
+    let share = LEFT_OUT.max(ROUNDING * U::EPSILON);
     let about = |j: usize, out: &mut [f64]| {
         column(j, out)?;
         let shift = first[j] - origin;
@@ -143,7 +142,7 @@ fn shifted(
         Ok(())
     };
     let (factor, left) = pivoted_cholesky(moved, about, Remainder { share, rounding }, team)?;
-    let negative = NEGATIVE[usize::from(eps < 1e-10)] * scale + rounding;
+    let negative = negative_share::<U>() * scale + rounding;
     if left.iter().any(|&d| d < -negative) {
         return Err(indefinite());
     }

@@ -2,12 +2,9 @@
 
 use super::arrays::{Matrix, columns, vector, with_view};
 use super::jobs::{SMALL, compute};
-use crate::linalg::{self, Dense, symmetric};
+use crate::linalg::leading_pairs;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-
-/// Relative residual of the leading pairs: the direct road's own accuracy at a few thousand dimensions.
-const RESIDUAL: f64 = 1e-12;
 
 #[pyfunction]
 #[pyo3(signature = (a, k))]
@@ -22,11 +19,6 @@ pub(super) fn eigh<'py>(
     // Threads share 4 n^3 well of the 9 n^3 in all, which decide whether the lock is given back.
     let (all, shared) = (9.0 * (n as f64).powi(3), 4.0 * (n as f64).powi(3));
     let flops = shared.max(all.min(SMALL));
-    let mut found = with_view!(&a, view => compute(py, flops, |team| {
-        let entries = symmetric(view, "A")?;
-        linalg::leading(Dense::new(&entries, n)?, k, RESIDUAL, 0, team)
-    }))?;
-    let eps = if a.is_single() { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    linalg::fix_signs(&mut found.vectors, eps);
+    let found = with_view!(&a, view => compute(py, flops, |team| leading_pairs(view, "A", k, team)))?;
     Ok((vector(py, found.values), columns(py, found.vectors, false)?))
 }
