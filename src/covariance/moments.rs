@@ -249,6 +249,12 @@ impl Moments {
         self.epsilon
     }
 
+    /// Whether data in single precision are among what was seen.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        self.epsilon == f64::from(f32::EPSILON)
+    }
+
     /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing of
     /// its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
     #[must_use]

@@ -104,18 +104,19 @@ fn bands_of<T: Lane, O: Send>(
 }
 
 impl<'a> KernelMap<'a> {
-    /// `means`: K1/n; `vectors`: V' (k x n); `deviations`: eigenvalues and their roots; `grand`: 1'K1/n^2.
+    /// `means`: K1/n; `vectors`: V' (k x n), one for each of the eigenvalues; `grand`: 1'K1/n^2.
     ///
     /// # Errors
     /// [`Error::Shape`] naming the fitted attribute that does not fit the others.
-    pub fn new(means: &'a [f64], grand: f64, vectors: MatrixView<'a, f64>, deviations: [&[f64]; 2]) -> Result<Self> {
+    pub fn new(means: &'a [f64], grand: f64, vectors: MatrixView<'a, f64>, eigenvalues: &[f64]) -> Result<Self> {
         if vectors.cols() != means.len() {
             return Err(Error::Shape { what: "eigenvectors_", found: vectors.cols(), wanted: means.len() });
         }
-        if deviations[0].len() != vectors.rows() {
-            return Err(Error::Shape { what: "eigenvalues_", found: deviations[0].len(), wanted: vectors.rows() });
+        if eigenvalues.len() != vectors.rows() {
+            return Err(Error::Shape { what: "eigenvalues_", found: eigenvalues.len(), wanted: vectors.rows() });
         }
-        Ok(Self { map: LinearMap::new(means, vectors, None, Some(deviations))?, means, grand })
+        let roots: Vec<f64> = eigenvalues.iter().map(|value| value.max(0.0).sqrt()).collect();
+        Ok(Self { map: LinearMap::new(means, vectors, None, Some([eigenvalues, &roots]))?, means, grand })
     }
 
     /// Number of components.
@@ -185,7 +186,7 @@ mod tests {
         let h = 0.5f64.sqrt();
         let vector = [h, -h];
         let vectors = MatrixView::new(&vector, 1, 2).unwrap();
-        let map = KernelMap::new(&[2.5, 1.5], 2.0, vectors, [&[2.0], &[2f64.sqrt()]]).unwrap();
+        let map = KernelMap::new(&[2.5, 1.5], 2.0, vectors, &[2.0]).unwrap();
         let (team, values) = (Team::solo(), [3.0, 5.0]);
         let new = NewRows::Values(MatrixView::new(&values, 1, 2).unwrap());
         let mut z = [0.0f64];
@@ -196,7 +197,7 @@ mod tests {
         assert!(map.squared_residuals(new, None, &team).is_err());
         let narrow = NewRows::Values(MatrixView::new(&values, 2, 1).unwrap());
         assert!(map.project(narrow, &mut z, &team).is_err());
-        assert!(KernelMap::new(&[1.0], 1.0, vectors, [&[2.0], &[1.0]]).is_err());
+        assert!(KernelMap::new(&[1.0], 1.0, vectors, &[2.0]).is_err());
     }
 
     #[test]

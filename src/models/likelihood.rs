@@ -74,6 +74,15 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         })
     }
 
+    /// Mean log-density of the rows.
+    ///
+    /// # Errors
+    /// Those of [`score_samples`](Self::score_samples).
+    pub fn score<T: Lane>(&self, x: MatrixView<T>, team: &Team) -> Result<f64> {
+        let all = self.score_samples(x, team)?;
+        Ok(all.iter().sum::<f64>() / all.len() as f64)
+    }
+
     /// Variances along the components that have any: those that lie on constant columns have none, nor do they count.
     fn living(&self) -> impl Iterator<Item = f64> {
         self.along.iter().copied().filter(|&v| v > 0.0)

@@ -54,7 +54,7 @@ pub use kernel_spca::{KernelSpca, about_mean, row_scores};
 pub use likelihood::Gaussian;
 pub use limits::Tolerances;
 pub use moments_file::{moments_from_bytes, moments_to_bytes};
-pub use n_components::Components;
+pub use n_components::{Components, components_above, components_for_share};
 pub use pca::{Pca, PcaOptions};
 pub use plan::Solver;
 pub use preimage::{Preimage, pre_images};

@@ -86,6 +86,23 @@ macro_rules! with_views {
 }
 pub(super) use with_views;
 
+/// [`with_views`] of two matrices of which the second may be missing: `$y` is an option.
+macro_rules! with_both {
+    (($left:expr, $right:expr), ($x:ident, $y:ident) => $body:expr) => {
+        match $right {
+            None => $crate::python::arrays::with_view!($left, $x => {
+                let $y = None;
+                $body
+            }),
+            Some(right) => $crate::python::arrays::with_views!(($left, right), ($x, right) => {
+                let $y = Some(right);
+                $body
+            }),
+        }
+    };
+}
+pub(super) use with_both;
+
 /// `x` itself, or a copy where the core cannot address it: negative strides, strides that are no multiple of the
 /// element, misaligned data.
 fn addressable<T: numpy::Element>(x: PyReadonlyArray2<'_, T>) -> PyResult<PyReadonlyArray2<'_, T>> {

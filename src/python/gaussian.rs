@@ -21,6 +21,16 @@ macro_rules! with_gaussian {
     };
 }
 
+/// A method of the density that reads the rows `$x`.
+macro_rules! of_rows {
+    ($py:expr, $x:expr, $model:expr, $spread:expr, $method:ident) => {{
+        let ((n, d), (k, _)) = ($x.shape(), $model.1.shape());
+        with_gaussian!(($model, $spread), gaussian => with_view!(&$x, rows => {
+            compute($py, 2.0 * flops(n, d, k), |team| gaussian.$method(rows, team))
+        }))
+    }};
+}
+
 #[pyfunction]
 #[pyo3(signature = (x, model, spread))]
 pub(super) fn score_samples<'py>(
@@ -29,21 +39,13 @@ pub(super) fn score_samples<'py>(
     model: Model<'py>,
     spread: Spread<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    Ok(vector(py, densities(py, &x, &model, &spread)?))
+    Ok(vector(py, of_rows!(py, x, model, spread, score_samples)?))
 }
 
 #[pyfunction]
 #[pyo3(signature = (x, model, spread))]
 pub(super) fn score<'py>(py: Python<'py>, x: Matrix<'py>, model: Model<'py>, spread: Spread<'py>) -> PyResult<f64> {
-    let all = densities(py, &x, &model, &spread)?;
-    Ok(all.iter().sum::<f64>() / all.len() as f64)
-}
-
-fn densities<'py>(py: Python<'py>, x: &Matrix<'py>, model: &Model<'py>, spread: &Spread<'py>) -> PyResult<Vec<f64>> {
-    let ((n, d), (k, _)) = (x.shape(), model.1.shape());
-    with_gaussian!((*model, *spread), gaussian => with_view!(x, rows => {
-        compute(py, 2.0 * flops(n, d, k), |team| gaussian.score_samples(rows, team))
-    }))
+    of_rows!(py, x, model, spread, score)
 }
 
 #[pyfunction]

@@ -1,6 +1,6 @@
 //! Kernels as they come from Python, kernel matrices, and their centring.
 
-use super::arrays::{Matrix, filled, view, with_view};
+use super::arrays::{Matrix, filled, with_both, with_view};
 use super::jobs::compute;
 use crate::error::Error;
 use crate::kernel::{self, Gamma, Kernel, KernelMeans, MATRIX, Rate, kernel_matrix_into};
@@ -8,7 +8,6 @@ use crate::matrix::MatrixView;
 use crate::memory;
 use crate::simd::Lane;
 use numpy::PyArray2;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// A kernel is `(name, gamma, degree, coef0)`; gamma a number, None, "scale", "median", or the `(value, exponent)` of a
@@ -66,18 +65,7 @@ pub(super) fn kernel_matrix<'py>(
     y: Option<Matrix<'py>>,
     kernel: Kernel<Gamma>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match (&x, &y) {
-        (_, None) => with_view!(&x, rows => Ok(matrix_of(py, rows, None, &kernel)?.into_any())),
-        (Matrix::F32(x), Some(Matrix::F32(y))) => {
-            let (x, y) = (view(x)?, view(y)?);
-            Ok(matrix_of(py, x, Some(y), &kernel)?.into_any())
-        }
-        (Matrix::F64(x), Some(Matrix::F64(y))) => {
-            let (x, y) = (view(x)?, view(y)?);
-            Ok(matrix_of(py, x, Some(y), &kernel)?.into_any())
-        }
-        _ => Err(PyTypeError::new_err("x and y must have one dtype")),
-    }
+    with_both!((&x, &y), (x, y) => Ok(matrix_of(py, x, y, &kernel)?.into_any()))
 }
 
 fn matrix_of<'py, T: Lane + numpy::Element>(

@@ -1,7 +1,7 @@
 //! Fits of kernel principal component analysis, and its fitted map.
 
 use super::arrays::{
-    Matrix, RESULT, Vector, columns, columns_as_rows, filled, vector, view, with_view, with_views, zeros,
+    Matrix, RESULT, Vector, columns, columns_as_rows, filled, vector, view, with_both, with_view, with_views, zeros,
 };
 use super::jobs::compute;
 use super::kernel::cost;
@@ -120,43 +120,11 @@ fn settled<T: Lane>(kernel: Option<Kernel<Gamma>>, x: MatrixView<T>) -> crate::e
     kernel.map(|kernel| kernel.resolve(x, "X", &Team::solo())).transpose()
 }
 
-/// Binds `$x` and `$training` to the views of two matrices of one dtype, of which the second may be missing.
-macro_rules! with_both {
-    (($left:expr, $right:expr), ($x:ident, $training:ident) => $body:expr) => {
-        match $right {
-            None => with_view!($left, $x => {
-                let $training = None;
-                $body
-            }),
-            Some(right) => with_views!(($left, right), ($x, y) => {
-                let $training = Some(y);
-                $body
-            }),
-        }
-    };
-}
+/// The fitted arrays of a kernel map: K1/n, the mean of K, eigenvectors, eigenvalues.
+type Fitted<'py> = (Vector<'py>, f64, PyReadonlyArray2<'py, f64>, Vector<'py>);
 
-/// The fitted arrays of a kernel map.
-struct Fitted<'py> {
-    means: Vector<'py>,
-    grand: f64,
-    vectors: PyReadonlyArray2<'py, f64>,
-    eigenvalues: Vector<'py>,
-    roots: Vec<f64>,
-}
-
-type FittedArrays<'py> = (Vector<'py>, f64, PyReadonlyArray2<'py, f64>, Vector<'py>);
-
-impl<'py> Fitted<'py> {
-    fn new((means, grand, vectors, eigenvalues): FittedArrays<'py>) -> PyResult<Self> {
-        let roots = eigenvalues.as_slice()?.iter().map(|v| v.max(0.0).sqrt()).collect();
-        Ok(Self { means, grand, vectors, eigenvalues, roots })
-    }
-
-    fn map(&self) -> PyResult<KernelMap<'_>> {
-        let deviations = [self.eigenvalues.as_slice()?, &self.roots[..]];
-        Ok(KernelMap::new(self.means.as_slice()?, self.grand, view(&self.vectors)?.transpose(), deviations)?)
-    }
+fn map_of<'a>((means, grand, vectors, eigenvalues): &'a Fitted<'_>) -> PyResult<KernelMap<'a>> {
+    Ok(KernelMap::new(means.as_slice()?, *grand, view(vectors)?.transpose(), eigenvalues.as_slice()?)?)
 }
 
 #[pyfunction]
@@ -166,11 +134,10 @@ pub(super) fn kernel_project<'py>(
     x: Matrix<'py>,
     training: Option<Matrix<'py>>,
     kernel: Option<Kernel<Gamma>>,
-    fitted: FittedArrays<'py>,
+    fitted: Fitted<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let fitted = Fitted::new(fitted)?;
-    let map = fitted.map()?;
-    let ((m, d), n, k) = (x.shape(), fitted.means.len(), map.k());
+    let map = map_of(&fitted)?;
+    let ((m, d), n, k) = (x.shape(), fitted.0.len(), map.k());
     with_both!((&x, &training), (x, training) => {
         let flops = cost(m, n, if training.is_some() { d + k } else { k });
         let work = |out: &mut [_]| {
@@ -189,14 +156,13 @@ pub(super) fn kernel_squared_residuals<'py>(
     x: Matrix<'py>,
     training: Option<Matrix<'py>>,
     kernel: Option<Kernel<Gamma>>,
-    fitted: FittedArrays<'py>,
+    fitted: Fitted<'py>,
     diagonal: Option<Vector<'py>>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let fitted = Fitted::new(fitted)?;
-    let map = fitted.map()?;
+    let map = map_of(&fitted)?;
     let (m, d) = x.shape();
     let diagonal = diagonal.as_ref().map(|d| d.as_slice()).transpose()?;
-    let flops = cost(m, fitted.means.len(), if training.is_some() { d } else { 0 } + map.k());
+    let flops = cost(m, fitted.0.len(), if training.is_some() { d } else { 0 } + map.k());
     memory::check::<f64>(m, RESULT)?;
     let squares = with_both!((&x, &training), (x, training) => {
         let kernel = settled(kernel, x)?;

@@ -4,7 +4,6 @@ use super::arrays::{Matrix, Vector, columns_as_rows, vector, with_view};
 use super::covariance::Moments;
 use super::jobs::compute;
 use crate::error::Error;
-use crate::linalg::components_reaching;
 use crate::memory;
 use crate::models::{self, Components, PcaOptions, Solver};
 use numpy::PyArray1;
@@ -144,7 +143,7 @@ pub(super) fn pca_from_moments<'py>(
     let state = moments.now();
     let d = state.dim();
     let fit = compute(py, cost((d, d)), |team| models::Pca::from_moments(&state, &options, team))?;
-    fit_tuple(py, fit, state.epsilon() == f64::from(f32::EPSILON))
+    fit_tuple(py, fit, state.is_single())
 }
 
 #[pyfunction]
@@ -183,16 +182,8 @@ pub(super) fn components_for(
     ratio: Option<f64>,
     min_eigenvalue: Option<f64>,
 ) -> PyResult<usize> {
-    let Some(ratio) = ratio else {
-        let least = min_eigenvalue.unwrap_or(0.0);
-        return Ok(explained_variance.as_slice()?.iter().filter(|&&v| v >= least).count());
-    };
-    // Shares are numbers in any unit, variances are not. Where nothing varies, nothing is the whole.
-    let shares = explained_variance_ratio.as_slice()?;
-    let whole = if shares.iter().any(|&share| share > 0.0) { 1.0 } else { 0.0 };
-    components_reaching(ratio, shares, whole).ok_or_else(|| {
-        let kept = 0.0 + shares.iter().sum::<f64>(); // the sum of none is -0
-        let wanted = format!("at most {kept}, the share of the components kept");
-        Error::value("ratio", ratio, wanted).into()
-    })
+    match ratio {
+        Some(ratio) => Ok(models::components_for_share(ratio, explained_variance_ratio.as_slice()?)?),
+        None => Ok(models::components_above(min_eigenvalue.unwrap_or(0.0), explained_variance.as_slice()?)),
+    }
 }

@@ -73,8 +73,7 @@ fn plain_scores<'py, T: Lane + numpy::Element>(
     else {
         return Ok(None);
     };
-    let roots: Vec<f64> = values.iter().map(|value| value.max(0.0).sqrt()).collect();
-    let Ok(map) = KernelMap::new(means, fitted.grand, vectors, [values, &roots]) else { return Ok(None) };
+    let Ok(map) = KernelMap::new(means, fitted.grand, vectors, values) else { return Ok(None) };
     let (m, k) = (x.rows(), map.k());
     if m == 0 || k == 0 || x.cols() != training.cols() {
         return Ok(None);
