@@ -79,6 +79,13 @@ impl Error {
     pub fn value(what: &'static str, found: impl fmt::Display, wanted: impl Into<String>) -> Self {
         Self::Value { what, found: found.to_string(), wanted: wanted.into() }
     }
+
+    /// [`Error::Value`] for a name that is none of the `known` ones.
+    #[must_use]
+    pub fn unknown(what: &'static str, name: &str, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|name| format!("'{name}'")).collect();
+        Self::value(what, format!("'{name}'"), format!("one of {}", known.join(", ")))
+    }
 }
 
 impl fmt::Display for Error {
@@ -120,6 +127,8 @@ mod tests {
         assert_eq!(sentence, "ddof must be less than the number of samples (4), got 5");
         let sentence = Error::Shape { what: "sample_weight", found: 3, wanted: 4 }.to_string();
         assert_eq!(sentence, "sample_weight has length 3, but 4 is needed");
+        let sentence = Error::unknown("solver", "qr", &["auto", "dual"]).to_string();
+        assert_eq!(sentence, "solver must be one of 'auto', 'dual', got 'qr'");
         let sentence = Error::Singular { what: "the covariance", detail: "column 2 is constant".into() }.to_string();
         assert_eq!(sentence, "the covariance is not positive definite: column 2 is constant");
     }

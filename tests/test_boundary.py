@@ -1,13 +1,14 @@
 """The boundary: any layout and dtype gives the values' result, the rest a sentence, nothing is changed."""
 
 import array
+import re
 import threading
 
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import PCA, IncrementalPCA, Moments, Whitener, center_rows, covariance, eigh, gram
+from prinax import PCA, IncrementalPCA, Moments, Whitener, _core, center_rows, covariance, eigh, gram
 from scipy import sparse
 
 R = np.random.default_rng
@@ -343,3 +344,21 @@ def test_eigh_leaves_its_matrix_alone_and_reads_every_layout():
         assert_array_equal(found[0], values)
         assert_array_equal(found[1], vectors)
         assert X.tobytes() == before
+
+
+def test_the_core_says_which_names_it_knows():
+    def kernel(name):
+        return _core.kernel_matrix(VALUES, None, (name, None, 3.0, 1.0))
+
+    with pytest.raises(ValueError, match=r"^kernel must be one of ('\w+', )+'delta', got 'rbg'") as refusal:
+        kernel("rbg")
+    known = re.findall(r"'(\w+)'", str(refusal.value).splitlines()[0])[:-1]
+    assert {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta"} == set(known)
+    assert all(kernel(name).shape == (24, 24) for name in known)
+    with pytest.raises(ValueError, match=r"^method must be one of 'pca', 'zca', .*'cholesky', got 'zac'"):
+        _core.fit_whitener(VALUES, None, "zac", None, 0.0, True, 1)
+    with pytest.raises(ValueError, match=r"^solver must be one of 'auto', 'direct', 'dual', got 'svd'"):
+        _core.fit_spca(VALUES, None, None, True, "svd")
+    solvers = "'auto', 'covariance_eigh', 'gram', 'lanczos', 'full', 'randomized'"
+    with pytest.raises(ValueError, match=f"^svd_solver must be one of {solvers}, got 'arpack'"):
+        _core.pca_from_moments(Moments(6)._state, None, "arpack", 0.0, 0, True, False, 1)

@@ -90,7 +90,7 @@ impl Columns {
         let mut sample = Sample::Spread;
         loop {
             let pilot = Pilot::of(x, None, center, sample, Shape::of::<T>(x.cols()));
-            let found = Self::about(&pilot, x, center);
+            let found = Self::about(&pilot, x, center)?;
             let finite = found.squares.iter().chain(&found.mean).all(|value| value.is_finite());
             if finite && !(sample == Sample::Spread && pilot.lost(x, |j| found.squares[j])) {
                 return Ok(found);
@@ -105,7 +105,7 @@ impl Columns {
     }
 
     /// The moments of `x` from sums about the pilot.
-    fn about<T: Lane>(pilot: &Pilot<T>, x: MatrixView<T>, center: bool) -> Self {
+    fn about<T: Lane>(pilot: &Pilot<T>, x: MatrixView<T>, center: bool) -> Result<Self> {
         let (n, d) = (x.rows(), x.cols());
         let (mut sums, mut squares) = (vec![0.0; d], vec![0.0; d]);
         // Rows that do not lie in memory as such are copied first.
@@ -113,7 +113,7 @@ impl Columns {
         let mut buffer = vec![T::of(0.0); if apart { FLUSH_ROWS.min(n) * d } else { 0 }];
         for start in (0..n).step_by(FLUSH_ROWS) {
             let range = start..n.min(start + FLUSH_ROWS);
-            let rows = if apart { copied(x, range, &mut buffer) } else { x.rows_in(range) };
+            let rows = if apart { copied(x, range, &mut buffer)? } else { x.rows_in(range) };
             let mut part = (vec![T::of(0.0); d], vec![T::of(0.0); d]);
             run(Accumulate { rows, shift: &pilot.shift, sums: &mut part.0, squares: &mut part.1 });
             sums.iter_mut().zip(part.0).for_each(|(t, x)| *t += x.into());
@@ -131,7 +131,7 @@ impl Columns {
                 (mean[j], mean_rest[j]) = two_sum(pilot.shift.center()[j].into(), scale(offset, pilot.exponents[j]));
             }
         }
-        Self { count: n, mean, mean_rest, squares, exponents: pilot.exponents.clone() }
+        Ok(Self { count: n, mean, mean_rest, squares, exponents: pilot.exponents.clone() })
     }
 
     /// Adds the rows of `other`: S += S_b + n_a n_b / (n_a + n_b) delta^2, in the larger of the two units.
@@ -154,11 +154,11 @@ impl Columns {
 }
 
 /// The rows in `range`, laid one after the other in `buffer`.
-fn copied<'b, T: Lane>(x: MatrixView<T>, range: Range<usize>, buffer: &'b mut [T]) -> MatrixView<'b, T> {
+fn copied<'b, T: Lane>(x: MatrixView<T>, range: Range<usize>, buffer: &'b mut [T]) -> Result<MatrixView<'b, T>> {
     let (rows, cols) = (range.len(), x.cols());
     let lines = &mut buffer[..rows * cols];
     x.copy_rows(range, lines);
-    MatrixView::new(lines, rows, cols).unwrap_or(MatrixView::empty(cols))
+    MatrixView::new(lines, rows, cols)
 }
 
 /// Sums and sums of squares of the shifted columns of contiguous rows.

@@ -31,6 +31,9 @@ pub enum KernelSolver {
 }
 
 impl KernelSolver {
+    /// Each of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Dense, Self::Lanczos, Self::Randomized];
+
     /// The name in the Python interface.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -45,7 +48,7 @@ impl KernelSolver {
     /// The solver of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Auto, Self::Dense, Self::Lanczos, Self::Randomized].into_iter().find(|solver| solver.name() == name)
+        Self::ALL.into_iter().find(|solver| solver.name() == name)
     }
 }
 

@@ -29,6 +29,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// Each of them.
+    pub const ALL: [Self; 5] = [Self::Pca, Self::Zca, Self::PcaCor, Self::ZcaCor, Self::Cholesky];
+
     /// The name in the Python interface.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -44,8 +47,7 @@ impl Method {
     /// The method of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Pca, Self::Zca, Self::PcaCor, Self::ZcaCor, Self::Cholesky];
-        all.into_iter().find(|method| method.name() == name)
+        Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
     /// Whether the columns are divided by their standard deviations first.

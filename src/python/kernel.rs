@@ -10,6 +10,9 @@ use crate::simd::Lane;
 use numpy::PyArray2;
 use pyo3::prelude::*;
 
+/// The kernels that have a name.
+const NAMES: [&str; 7] = ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta"];
+
 /// A kernel is `(name, gamma, degree, coef0)`; gamma a number, None, "scale", "median", or the `(value, exponent)` of a
 /// rate that a fit has settled.
 impl<'py> FromPyObject<'_, 'py> for Kernel<Gamma> {
@@ -25,7 +28,7 @@ impl<'py> FromPyObject<'_, 'py> for Kernel<Gamma> {
             "cosine" => Self::Cosine,
             "laplacian" => Self::Laplacian { gamma },
             "delta" => Self::Delta,
-            _ => return Err(Error::value("kernel", format!("'{name}'"), "the name of a kernel").into()),
+            _ => return Err(Error::unknown("kernel", &name, &NAMES).into()),
         })
     }
 }

@@ -38,7 +38,7 @@ impl<'py> FromPyObject<'_, 'py> for KernelSolver {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let name: String = value.extract()?;
-        Self::from_name(&name).ok_or_else(|| Error::value("eigen_solver", format!("'{name}'"), "a known solver").into())
+        Self::from_name(&name).ok_or_else(|| Error::unknown("eigen_solver", &name, &Self::ALL.map(Self::name)).into())
     }
 }
 

@@ -57,7 +57,8 @@ impl<'py> FromPyObject<'_, 'py> for Solver {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let name: String = value.extract()?;
-        Self::from_name(&name).ok_or_else(|| Error::value("svd_solver", format!("'{name}'"), "a known solver").into())
+        let all = [Self::Auto, Self::Covariance, Self::Gram, Self::Lanczos, Self::Full, Self::Randomized];
+        Self::from_name(&name).ok_or_else(|| Error::unknown("svd_solver", &name, &all.map(Self::name)).into())
     }
 }
 

@@ -32,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for Comparison {
             "delta" => Ok(Self::Classes),
             "linear" => Ok(Self::Linear),
             "precomputed" => Ok(Self::Precomputed),
-            _ => Err(Error::value("target_kernel", format!("'{name}'"), "the name of a target kernel").into()),
+            _ => Err(Error::unknown("target_kernel", &name, &["delta", "linear", "precomputed"]).into()),
         }
     }
 }

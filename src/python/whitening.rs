@@ -15,7 +15,7 @@ impl<'py> FromPyObject<'_, 'py> for Method {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let name: String = value.extract()?;
-        Self::from_name(&name).ok_or_else(|| Error::value("method", format!("'{name}'"), "a known method").into())
+        Self::from_name(&name).ok_or_else(|| Error::unknown("method", &name, &Self::ALL.map(Self::name)).into())
     }
 }
 
