@@ -23,7 +23,8 @@ impl Singular {
         Self { values: self.values, vectors }
     }
 
-    /// Puts the pairs in descending order.
+    /// Puts the pairs in descending order. Equals keep the order that they came in, which an eigenproblem has given them
+    /// by a rule of its own.
     #[must_use]
     pub fn sorted(self) -> Self {
         if self.values.is_sorted_by(|a, b| a >= b) {
@@ -118,5 +119,8 @@ mod tests {
         assert_eq!(pairs.values, [3.0, 1.0]);
         assert_eq!(pairs.vectors[(1, 0)], 1.0);
         assert_eq!(pairs.truncated(1).vectors.shape(), (2, 1));
+        let pairs = Singular { values: vec![1.0, 0.0, 2.0, 0.0, 1.0], vectors: DMatrix::identity(5, 5) }.sorted();
+        let places: Vec<usize> = pairs.vectors.column_iter().map(|column| column.imax()).collect();
+        assert_eq!(places, [2, 0, 4, 1, 3]);
     }
 }

@@ -59,6 +59,6 @@ pub use pca::{Pca, PcaOptions};
 pub use plan::Solver;
 pub use preimage::{Preimage, pre_images};
 pub use projection::LinearMap;
-pub use spca::{Spca, SpcaOptions, SpcaSolver};
+pub use spca::{Spca, SpcaOptions, SpcaRoad, SpcaSolver};
 pub use target::Target;
 pub use whitening::{Method, Whitening, WhiteningOptions};

@@ -29,22 +29,57 @@ pub enum SpcaSolver {
 }
 
 impl SpcaSolver {
-    /// The solver of that name in the Python interface.
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Direct, Self::Dual];
+
+    /// The name in the Python interface.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "direct" => Some(Self::Direct),
-            "dual" => Some(Self::Dual),
-            _ => None,
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Direct => "direct",
+            Self::Dual => "dual",
         }
     }
 
-    fn name(self) -> &'static str {
+    /// The solver of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|solver| solver.name() == name)
+    }
+
+    /// The road that it takes where there is a target.
+    fn road(self) -> SpcaRoad {
         match self {
-            Self::Auto => "svd",
+            Self::Auto => SpcaRoad::Svd,
+            Self::Direct => SpcaRoad::Direct,
+            Self::Dual => SpcaRoad::Dual,
+        }
+    }
+}
+
+/// The road that a fit took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpcaRoad {
+    /// The thin SVD of Psi.
+    Svd,
+    /// That of [`SpcaSolver::Direct`].
+    Direct,
+    /// That of [`SpcaSolver::Dual`].
+    Dual,
+    /// One of PCA's, which it is without a target.
+    Principal(Solver),
+}
+
+impl SpcaRoad {
+    /// The name in the Python interface.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Svd => "svd",
             Self::Direct => "direct",
             Self::Dual => "dual",
+            Self::Principal(solver) => solver.name(),
         }
     }
 }
@@ -74,7 +109,7 @@ pub struct Spca {
     /// Directions with sigma_j^2 > max(n, d) eps sigma_1^2.
     pub rank: usize,
     /// The road taken.
-    pub solver: &'static str,
+    pub solver: SpcaRoad,
 }
 
 impl Spca {
@@ -114,7 +149,7 @@ impl Spca {
         let pca = Pca::fit(x, None, &PcaOptions { components, solver, ..PcaOptions::default() }, team)?;
         let pairs = Singular { values: pca.singular_values, vectors: pca.components };
         let model = Self::assemble(pairs, 0, pca.rank, pca.mean, x.rows(), options, T::EPSILON)?;
-        Ok(Self { solver: pca.solver.name(), ..model })
+        Ok(Self { solver: SpcaRoad::Principal(pca.solver), ..model })
     }
 
     fn assemble(
@@ -140,7 +175,7 @@ impl Spca {
             hsic: values.iter().map(|&sigma| squared(sigma / degrees)).sum(),
             mean: if options.center { mean } else { vec![0.0; mean.len()] },
             rank,
-            solver: options.solver.name(),
+            solver: options.solver.road(),
         })
     }
 }
@@ -193,8 +228,6 @@ mod tests {
     use super::*;
     use crate::models::Target;
 
-    const SOLVERS: [SpcaSolver; 3] = [SpcaSolver::Auto, SpcaSolver::Direct, SpcaSolver::Dual];
-
     fn options(components: Option<usize>, solver: SpcaSolver) -> SpcaOptions {
         SpcaOptions { components, center: true, solver }
     }
@@ -208,12 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn every_solver_is_found_by_its_name() {
+        assert_eq!(SpcaSolver::ALL.map(|solver| SpcaSolver::from_name(solver.name())), SpcaSolver::ALL.map(Some));
+        assert_eq!(SpcaSolver::from_name("svd"), None);
+    }
+
+    #[test]
     fn two_classes_have_one_direction_between_their_means() {
         // Means (1, 2) and (4, 6): the direction is (3, 4) / 5, and Psi = (-1, 1) 4 2 (3, 4) / 6 ...
         let x = [0.0, 2.0, 2.0, 2.0, 3.0, 6.0, 5.0, 6.0];
         let labels = [0.0, 0.0, 1.0, 1.0];
         let factor = factor(&Target::Classes(view(&labels, 1)));
-        for solver in SOLVERS {
+        for solver in SpcaSolver::ALL {
             let model = Spca::fit(view(&x, 2), Some(&factor), &options(None, solver), &Team::solo()).unwrap();
             assert_eq!((model.rank, model.mean.as_slice()), (1, &[2.5, 4.0][..]));
             assert!((model.components[0] - 0.6).abs() + (model.components[1] - 0.8).abs() < 1e-15);
@@ -234,7 +273,7 @@ mod tests {
             let fit = |solver| Spca::fit(view(&x, d), Some(&factor), &options(None, solver), &Team::solo()).unwrap();
             let right = fit(SpcaSolver::Auto);
             assert!(right.rank >= 3);
-            for solver in SOLVERS {
+            for solver in SpcaSolver::ALL {
                 let model = fit(solver);
                 assert_eq!(model.rank, right.rank);
                 assert!((model.components - &right.components).amax() < 1e-9, "{solver:?}");

@@ -87,7 +87,7 @@ pub(super) fn fit_spca<'py>(
 ) -> PyResult<Fit<'py>> {
     let (n, d) = x.shape();
     let solver = SpcaSolver::from_name(solver)
-        .ok_or_else(|| Error::value("solver", format!("'{solver}'"), "'auto', 'direct' or 'dual'"))?;
+        .ok_or_else(|| Error::unknown("solver", solver, &SpcaSolver::ALL.map(SpcaSolver::name)))?;
     let options = SpcaOptions { components: n_components, center, solver };
     let flops = 8.0 * (n * d) as f64
         + match &target {
@@ -103,7 +103,7 @@ pub(super) fn fit_spca<'py>(
         fit.hsic,
         vector(py, fit.mean),
         fit.rank,
-        fit.solver,
+        fit.solver.name(),
     ))
 }
 
