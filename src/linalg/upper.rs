@@ -5,7 +5,7 @@ use super::operator::Operator;
 use super::vectors::Vectors;
 use crate::bands::{Layout, Piece, Span, UpperBands};
 use crate::error::Result;
-use crate::simd::mirrored::Mirrored;
+use crate::simd::half_product::Mirrored;
 use crate::simd::run;
 use crate::simd::skinny::{Lines, Updates};
 use crate::threads::Team;
