@@ -260,7 +260,8 @@ pub fn room<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
-/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * stride + i` of `to`.
+/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of `to`.
+/// Above this room there is [`simd::transpose`](crate::simd::transpose::transpose), which does so in registers where it can.
 ///
 /// Block by block: a cache line of each row is read whole, and a line of each column written whole.
 pub fn transpose<T: Element>(

@@ -9,7 +9,7 @@ use nalgebra::DMatrix;
 
 /// What a thin factor may leave out.
 #[derive(Clone, Copy, Debug)]
-pub struct Remainder {
+pub struct LeftOut {
     /// Share of the trace.
     pub share: f64,
     /// A diagonal entry below this is rounding.
@@ -29,7 +29,7 @@ pub struct Remainder {
 pub fn pivoted_cholesky(
     mut diagonal: Vec<f64>,
     mut column: impl FnMut(usize, &mut [f64]) -> Result<()>,
-    allowed: Remainder,
+    allowed: LeftOut,
     team: &Team,
 ) -> Result<(DMatrix<f64>, Vec<f64>)> {
     let n = diagonal.len();
@@ -84,9 +84,9 @@ fn largest(values: &[f64]) -> Option<(usize, f64)> {
 mod tests {
     use super::*;
 
-    const EXACT: Remainder = Remainder { share: 1e-14, rounding: 0.0 };
+    const EXACT: LeftOut = LeftOut { share: 1e-14, rounding: 0.0 };
 
-    fn of(k: &DMatrix<f64>, allowed: Remainder) -> (DMatrix<f64>, Vec<f64>) {
+    fn of(k: &DMatrix<f64>, allowed: LeftOut) -> (DMatrix<f64>, Vec<f64>) {
         let column = |j: usize, out: &mut [f64]| {
             out.copy_from_slice(k.column(j).as_slice());
             Ok(())
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn the_remainder_is_what_was_allowed() {
         let k = DMatrix::from_fn(40, 40, |i, j| (-((i as f64 - j as f64) / 8.0).powi(2)).exp());
-        let (g, _) = of(&k, Remainder { share: 1e-6, rounding: 0.0 });
+        let (g, _) = of(&k, LeftOut { share: 1e-6, rounding: 0.0 });
         let rest = &k - &g * g.transpose();
         assert!(g.ncols() < 25);
         assert!(rest.trace() <= 1e-6 * k.trace() && rest.trace() > 0.0);

@@ -5,7 +5,7 @@
 //! their space out. References: Wilkinson (1965), chapter 5; Ipsen (1997), "Computing an eigenvector with inverse
 //! iteration".
 
-use super::orthogonal::{length, project};
+use super::orthogonal::{normalize, project};
 use super::random::Random;
 use super::unit::largest;
 
@@ -68,31 +68,28 @@ fn iterate(
     let mut kept = 0.0;
     for step in 1..=STEPS {
         factors.solve(&mut vector);
-        normalize(&mut vector)?;
+        to_unit_length(&mut vector)?;
         project(others, &mut vector, n);
-        kept = normalize(&mut vector)?;
+        kept = to_unit_length(&mut vector)?;
         if step >= LEAST_STEPS && kept >= SAFE_SHARE && within(&vector, SETTLED) {
             return Some(vector);
         }
     }
     if kept < SAFE_SHARE {
         project(others, &mut vector, n);
-        normalize(&mut vector)?;
+        to_unit_length(&mut vector)?;
     }
     within(&vector, RESIDUAL).then_some(vector)
 }
 
-/// Makes a vector one of unit length; its length before, unless that is no positive number.
-fn normalize(vector: &mut [f64]) -> Option<f64> {
+/// Makes a vector of any size one of unit length; its length before, unless that is no positive number.
+fn to_unit_length(vector: &mut [f64]) -> Option<f64> {
     let largest = largest(vector, "a vector").ok().filter(|&largest| largest > 0.0)?;
     for x in &mut *vector {
         *x /= largest;
     }
-    let rest = length(vector);
-    for x in vector {
-        *x /= rest;
-    }
-    rest.is_finite().then_some(rest * largest)
+    let rest = normalize(vector).filter(|rest| rest.is_finite())?;
+    Some(rest * largest)
 }
 
 /// |T z - value z|

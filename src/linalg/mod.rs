@@ -50,7 +50,7 @@ mod unit;
 mod upper;
 mod vectors;
 
-pub use cholesky::{Remainder, pivoted_cholesky};
+pub use cholesky::{LeftOut, pivoted_cholesky};
 pub use constant::turn_from_constant;
 pub use cross::cross_product;
 pub use eigh::{Eigen, eigenvalues, eigh, eigh_leading};

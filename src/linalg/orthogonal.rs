@@ -62,13 +62,13 @@ pub(super) fn append(
         let mut coefficients = deflate(&basis[old..], &mut column, len);
         let kept = length(&column);
         coefficients.iter().enumerate().for_each(|(i, &r)| triangle[i * width + c] = r);
-        if kept <= DEAD_SHARE * before[c].whole || !normalize(&mut column) {
+        if kept <= DEAD_SHARE * before[c].whole || normalize(&mut column).is_none() {
             continue;
         }
         if kept < SAFE_SHARE * before[c].left {
             coefficients = deflate(basis, &mut column, len);
             debug_assert!(coefficients.iter().all(|c| c.abs() < 1.0));
-            if !normalize(&mut column) {
+            if normalize(&mut column).is_none() {
                 continue;
             }
         }
@@ -97,7 +97,7 @@ fn orthonormalize_against(basis: &[f64], column: &mut [f64]) -> bool {
     (0..PROJECTIONS).all(|_| {
         let before = length(column);
         deflate(basis, column, len);
-        length(column) > DEAD_SHARE * before && normalize(column)
+        length(column) > DEAD_SHARE * before && normalize(column).is_some()
     })
 }
 
@@ -136,15 +136,13 @@ pub(super) fn length(x: &[f64]) -> f64 {
     inner_products(x, x, x.len()).first().map_or(0.0, |square| square.sqrt())
 }
 
-/// Divides by the length; false for a zero vector.
-fn normalize(x: &mut [f64]) -> bool {
-    let size = length(x);
-    if size > 0.0 {
-        for x in x {
-            *x /= size;
-        }
+/// Divides by the length, and returns it; `None` for a zero vector. Its squares neither overflow nor vanish.
+pub(super) fn normalize(x: &mut [f64]) -> Option<f64> {
+    let size = Some(length(x)).filter(|&size| size > 0.0)?;
+    for x in x {
+        *x /= size;
     }
-    size > 0.0
+    Some(size)
 }
 
 #[cfg(test)]

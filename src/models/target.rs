@@ -7,9 +7,7 @@ use super::factor::Factor;
 use crate::covariance::Classes;
 use crate::error::{Error, Result};
 use crate::kernel::{Extent, Gamma, Kernel, kernel_diagonal, kernel_matrix_into};
-use crate::linalg::{
-    Random, Remainder, check_symmetric, negative_share, pivoted_cholesky, product, transposed_product,
-};
+use crate::linalg::{LeftOut, Random, check_symmetric, negative_share, pivoted_cholesky, product, transposed_product};
 use crate::matrix::{Element, MatrixView, room};
 use crate::memory;
 use crate::power::{power, unit};
@@ -141,7 +139,7 @@ fn shifted<U: Element>(
         out.iter_mut().zip(&first).for_each(|(k, k0)| *k = (*k - k0) - shift);
         Ok(())
     };
-    let (factor, left) = pivoted_cholesky(moved, about, Remainder { share, rounding }, team)?;
+    let (factor, left) = pivoted_cholesky(moved, about, LeftOut { share, rounding }, team)?;
     let negative = negative_share::<U>() * scale + rounding;
     if left.iter().any(|&d| d < -negative) {
         return Err(indefinite());

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes of a cache line, and of the widest vector: rows that start on a line are loaded without crossing one.
-const LINE: usize = 64;
+pub(super) const CACHE_LINE: usize = 64;
 
 /// A buffer of zeros whose first element lies on a cache line. Its length never changes.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl<T: Pod> Aligned<T> {
     /// `len` zeros.
     #[must_use]
     pub fn zeros(len: usize) -> Self {
-        let slack = LINE / size_of::<T>().max(1);
+        let slack = CACHE_LINE / size_of::<T>().max(1);
         Self::within(vec![T::zeroed(); len + slack], len)
     }
 
@@ -28,7 +28,7 @@ impl<T: Pod> Aligned<T> {
     fn within(data: Vec<T>, len: usize) -> Self {
         let slack = data.len() - len;
         // `align_offset` may decline to answer; the buffer is then merely unaligned.
-        let start = Some(data.as_ptr().align_offset(LINE)).filter(|start| *start <= slack).unwrap_or(0);
+        let start = Some(data.as_ptr().align_offset(CACHE_LINE)).filter(|start| *start <= slack).unwrap_or(0);
         Self { data, start, len }
     }
 }
@@ -39,7 +39,7 @@ impl<T: Element> Aligned<T> {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
     pub fn room(len: usize, what: &'static str) -> Result<Self> {
-        Ok(Self::within(zeros(len.saturating_add(LINE / size_of::<T>()), what)?, len))
+        Ok(Self::within(zeros(len.saturating_add(CACHE_LINE / size_of::<T>()), what)?, len))
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
         for len in [0, 1, 7, 64, 1000] {
             let buffer = Aligned::<f64>::zeros(len);
             assert_eq!(buffer.len(), len);
-            assert_eq!(buffer.as_ptr().align_offset(LINE), 0);
+            assert_eq!(buffer.as_ptr().align_offset(CACHE_LINE), 0);
             assert!(buffer.iter().all(|x| *x == 0.0));
         }
     }

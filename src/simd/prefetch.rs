@@ -1,9 +1,7 @@
 //! A word to the memory ahead of time.
 
+use super::aligned::CACHE_LINE;
 use crate::matrix::{Element, MatrixView};
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// Asks for the cache line of `place` before it is needed. Never waits, and changes nothing but the caches; where the
 /// target has no such instruction, it does nothing.
@@ -85,7 +83,7 @@ impl<'a, T: Element> Ahead<'a, T> {
 
 /// Elements of a cache line.
 const fn per_line<T>() -> usize {
-    LINE / size_of::<T>()
+    CACHE_LINE / size_of::<T>()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main memory once.
 
 use super::Lane;
+use super::aligned::CACHE_LINE;
 use super::lane_sums::{lane_sums, totals};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
@@ -16,8 +17,6 @@ pub(super) const DEEP: usize = 3;
 pub(super) const WIDE: usize = 4;
 /// The two for what is left of a block.
 pub(super) const NARROW: (usize, usize) = (6, 2);
-/// Bytes of a cache line, and of the widest vector.
-const LINE: usize = 64;
 /// Bytes of a line taken at a time by the dot products: four of them and the lines' own fit the first cache.
 pub(super) const CHUNK_BYTES: usize = 4096;
 /// Lines whose updates are added at a time: their pieces stay in the first cache between neighbouring tiles.
@@ -27,7 +26,7 @@ const UPDATE_LINES: usize = 32;
 /// 1 KiB, at which the lines would fight for the same few places of the first cache.
 #[must_use]
 pub fn panel_stride<T: Lane>(len: usize) -> usize {
-    let line = LINE / size_of::<T>();
+    let line = CACHE_LINE / size_of::<T>();
     let stride = len.next_multiple_of(line);
     if (stride * size_of::<T>()).is_multiple_of(1024) { stride + line } else { stride }
 }
