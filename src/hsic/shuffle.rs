@@ -1,5 +1,7 @@
 //! Permutations that depend on a seed and an index alone, so that threads may draw them in any order.
 
+use crate::linalg::splitmix;
+
 /// The permutation of 0..n that belongs to this seed and index (Fisher and Yates).
 pub(super) fn shuffled(n: usize, seed: u64, index_in_test: u64) -> Vec<u32> {
     let mut random = Random::new(seed, index_in_test);
@@ -52,17 +54,16 @@ impl Random {
     }
 }
 
-fn splitmix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn xoshiro_gives_its_published_numbers() {
+        // The reference implementation started at state 1, 2, 3, 4.
+        let mut random = Random([1, 2, 3, 4]);
+        assert_eq!([random.next(), random.next()], [41_943_041, 58_720_359]);
+    }
 
     #[test]
     fn every_permutation_is_equally_likely() {

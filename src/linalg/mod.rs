@@ -61,7 +61,7 @@ pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, times, tr
 pub use orthogonal::complete;
 pub use product::{product, product_transposed, transposed_product};
 pub use qr::{Qr, triangular_factor};
-pub use random::Random;
+pub use random::{Random, splitmix};
 pub use randomized::{RandomizedOptions, randomized};
 pub use refine::{first_small, refine};
 pub use remainder::{remainder, remainder_floor, stepped};

@@ -19,28 +19,12 @@ impl Random {
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        splitmix(&mut self.state)
     }
 
     /// Uniform in [0, 1), a multiple of 2^-53.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (0.5 * f64::EPSILON)
-    }
-
-    /// Uniform among 0 .. n, without bias (n > 0).
-    pub fn below(&mut self, n: u64) -> u64 {
-        // Bits above the largest multiple of n would favour the small results: drawn again.
-        let limit = u64::MAX - u64::MAX % n;
-        loop {
-            let bits = self.bits();
-            if bits < limit {
-                return bits % n;
-            }
-        }
     }
 
     /// Fills `out` with independent numbers, uniform in [-1, 1): as good as normal ones for a random start, and no
@@ -50,6 +34,15 @@ impl Random {
             *x = 2.0 * self.uniform() - 1.0;
         }
     }
+}
+
+/// One step of splitmix64: moves the state on, and mixes 64 random bits from it.
+pub fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -69,8 +62,5 @@ mod tests {
         let draws: Vec<f64> = (0..10_000).map(|_| random.uniform()).collect();
         assert!(draws.iter().all(|u| (0.0..1.0).contains(u)));
         assert!((draws.iter().sum::<f64>() / 1e4 - 0.5).abs() < 0.02);
-        let mut counts = [0; 5];
-        (0..5000).for_each(|_| counts[usize::try_from(random.below(5)).unwrap()] += 1);
-        assert!(counts.iter().all(|&c| (850..1150).contains(&c)));
     }
 }
