@@ -5,10 +5,12 @@
 
 mod pool;
 mod size;
+mod split;
 
 use crate::error::{Error, Result};
 use pool::{AtWork, Helping, Pool, WAKEFUL};
 pub use size::{num_threads, set_num_threads};
+pub use split::{parts_of, split};
 use std::mem;
 use std::ptr;
 use std::rc::Rc;

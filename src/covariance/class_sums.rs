@@ -3,13 +3,12 @@
 //! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and n_c (mu_c - mu) = s_c - (n_c / n) s.
 
 use super::classes::Classes;
-use super::product::split;
 use crate::error::{Error, Result};
 use crate::matrix::MatrixView;
 use crate::memory;
 use crate::power::two_sum;
 use crate::simd::{Lane, prefetch_all_second, run};
-use crate::threads::Team;
+use crate::threads::{Team, split};
 use nalgebra::DMatrix;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;

@@ -4,7 +4,7 @@ mod merge;
 
 use super::chunk::{Scratch, Source};
 use super::fading::Fading;
-use super::product::{groups, parts_of, team_within};
+use super::product::{groups, team_within};
 use super::scaled::{Scaled, row_start, unpack};
 use super::state::MomentsState;
 use super::weights::{NAME, RowWeights};
@@ -13,7 +13,7 @@ use crate::matrix::{MatrixView, zeros};
 use crate::memory;
 use crate::power::{exponent, power, scale};
 use crate::simd::Lane;
-use crate::threads::Team;
+use crate::threads::{Team, parts_of};
 use nalgebra::DMatrix;
 use std::ops::Range;
 

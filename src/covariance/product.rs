@@ -6,7 +6,7 @@ use crate::simd::Lane;
 use crate::simd::panel::Panel;
 use crate::simd::syrk::CrossProduct;
 use crate::simd::tiling::Shape;
-use crate::threads::Team;
+use crate::threads::{Team, split};
 use std::ops::Range;
 
 /// Rows * cols^2 of the panels that a team shares between two waits for each other, some milliseconds of work, and how many
@@ -96,16 +96,4 @@ pub(super) fn team_within<'a>(team: &Team<'a>, cols: usize) -> Team<'a> {
 
 fn is_grouped(cols: usize) -> bool {
     cols <= GROUPED_COLS
-}
-
-/// `parts` ranges of nearly equal length.
-pub(super) fn split(range: Range<usize>, parts: usize) -> Vec<Range<usize>> {
-    parts_of(range, parts).collect()
-}
-
-/// [`split`], one after the other: there may be more of them than there is room for.
-pub(super) fn parts_of(range: Range<usize>, parts: usize) -> impl Iterator<Item = Range<usize>> {
-    let (each, more) = (range.len() / parts.max(1), range.len() % parts.max(1));
-    let cut = move |i: usize| range.start + each * i + more.min(i);
-    (0..parts).map(move |i| cut(i)..cut(i + 1))
 }

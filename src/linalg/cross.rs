@@ -3,11 +3,10 @@
 use crate::error::Result;
 use crate::memory;
 use crate::simd::{Centered, Lane};
-use crate::threads::Team;
+use crate::threads::{Team, split};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use nalgebra::DMatrix;
-use std::ops::Range;
 
 /// Values of a panel of rows: it stays in the second cache.
 const PANEL: usize = 1 << 15;
@@ -27,12 +26,11 @@ pub fn cross_product<T: Lane>(rows: &Centered<T>, by: &DMatrix<f64>, team: &Team
     debug_assert_eq!(n, by.nrows());
     let work = n.saturating_mul(d).saturating_mul(m);
     let groups = (n / (LEAST_ROWS * m.max(1))).min(work / GROUP_WORK).clamp(1, GROUPS);
-    let bounds: Vec<Range<usize>> = (0..groups).map(|g| g * n / groups..(g + 1) * n / groups).collect();
     let step = (PANEL / d.max(1)).max(LEAST_ROWS).min(n.max(1));
     // The products of each group, their total, and a panel of each thread.
     let lines = (groups + 1).saturating_mul(m).saturating_add(groups.min(team.threads()) * step);
     memory::check_matrices::<f64>(1, (d, lines), "the product of X and the target")?;
-    let parts = team.map(bounds, |group| {
+    let parts = team.map(split(0..n, groups), |group| {
         let mut sum = DMatrix::zeros(d, m);
         let mut panel = vec![0.0; step * d];
         for start in group.clone().step_by(step) {
