@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from . import _core, _kernels, _parameters, _rules, _validation
-from ._base import Transformer, not_fitted
+from . import _core, _kernels, _parameters, _preimage, _rules, _validation
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ._kernels import Kernel
     from ._validation import Array
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed")
@@ -32,7 +30,7 @@ FITTED = (
 )
 
 
-class KernelPCA(Transformer):
+class KernelPCA(_preimage.Invertible):
     """Kernel principal component analysis: PCA of the images of the rows in the feature space of a kernel.
 
     With K the kernel matrix of the n training rows and H = I - 11'/n, the eigenpairs of ``H @ K @ H`` give
@@ -132,7 +130,6 @@ default="linear"
     True
     """
 
-    _fitted_mark: ClassVar[str] = "eigenvalues_"
     _sometimes: ClassVar[tuple[str, ...]] = (
         "feature_names_in_",
         "X_fit_",
@@ -141,22 +138,10 @@ default="linear"
         "_preimage_mean",
     )
 
-    eigenvalues_: Array
-    eigenvectors_: Array
     explained_variance_ratio_: Array
     gamma_: float | None
     solver_: str
-    X_fit_: Array
-    X_transformed_fit_: Array
-    dual_coef_: Array
     feature_names_in_: Array
-    _kernel: Kernel
-    # The kernel as the core takes it; None for "precomputed" and a callable.
-    _settled: Any
-    _means: Array | None
-    _grand_mean: float
-    _axes: tuple[Array, Array] | None
-    _preimage_mean: Array
 
     def __init__(
         self,
@@ -194,8 +179,6 @@ default="linear"
         self.random_state = random_state
         self.copy_X = copy_X
         self.n_jobs = n_jobs
-
-    # --- fits -----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to the rows of X. A call that fails leaves the model as it was.
@@ -273,152 +256,18 @@ default="linear"
         )
         state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
         scores: Array = state.pop("_scores")
-        compared = kernel.settled(state.pop("_rate"))
-        state.update(_kernel=kernel, _settled=compared, n_features_in_=A.shape[1])
+        settled = kernel.settled(state.pop("_rate"))
+        state.update(_kernel=kernel, _settled=settled, n_features_in_=A.shape[1])
         if names is not None:
             state["feature_names_in_"] = names
         if kernel.name != "precomputed":
             state["X_fit_"] = np.array(A, order="C") if p["copy_X"] else A
         if p["fit_inverse_transform"]:
-            Z = scores
-            if scores.shape[1] == 0:
-                compared = _kernels.CONSTANT  # one point, whatever the kernel
-            elif kernel.function is not None:
-                Z = _kernels.matrix_of_callable(kernel, scores)
-            dual, mean = _core.learn_preimage(A, Z, compared, p["alpha"])
-            state.update(X_transformed_fit_=scores, dual_coef_=dual, _preimage_mean=mean)
+            state.update(_preimage.learned(A, scores, kernel, settled, p["alpha"]))
         self._set_fitted(state)
         return scores
-
-    # --- the fitted map -------------------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> Any:
-        """Scores of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            For "precomputed" the kernel values with the training rows, of shape (n_rows, n_samples).
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components)
-            C order; float32 for float32 X, else float64. A data frame after `set_output`.
-
-        Raises
-        ------
-        ValueError
-            X has another width or other names than in `fit`, or holds NaN or infinity.
-        NotFittedError
-            `fit` has not been called.
-        """
-        # The plain case in one crossing, checks included; anything else comes back as None to be looked at.
-        plain = _core.kernel_transform_fast(X, self.__dict__)
-        if plain is not None:
-            return plain
-        A = self._read(X)
-        if self._axes is not None:
-            return self._wrap(_core.project(A, (*self._axes, None), None), X)
-        x, training, spec = self._new_rows(A)
-        Z = _core.kernel_project(x, training, spec, self._fitted_arrays())
-        return self._wrap(Z.astype(A.dtype, copy=False), X)
-
-    def squared_residuals(self, X: Any, diagonal: Any = None) -> Array:
-        """Squared distance, in feature space, of each row's image to the subspace of the components.
-
-        ``k(x, x) - 2 * k_t.mean() + K.mean() - |z|**2``, exact, and 0 where it would be negative.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            As for `transform`.
-        diagonal : array-like of shape (n_rows,) or None, default=None
-            k(x, x) of each row: needed for "precomputed", where X does not tell.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            float64, never negative.
-        """
-        A = self._read(X)
-        by = f"{type(self).__name__}.squared_residuals"
-        if self._kernel.name == "precomputed":
-            if diagonal is None:
-                raise ValueError("diagonal, the values k(x, x), must be given for a precomputed kernel")
-            diagonal = _validation.vector(diagonal, len(A), by, "diagonal")
-        elif diagonal is not None:
-            raise ValueError(f"diagonal is for a precomputed kernel only, got one for {self._kernel.name!r}")
-        if self._axes is not None:
-            return _core.squared_residuals(A, (*self._axes, None))
-        rows = self._new_rows(A)
-        if self._kernel.function is not None:
-            diagonal = _kernels.diagonal_of_callable(self._kernel, A)
-        return _core.kernel_squared_residuals(*rows, self._fitted_arrays(), diagonal)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Approximate pre-images: rows whose scores are near X, by ridge regression on the training rows.
-
-        ``k(X, X_transformed_fit_) @ dual_coef_ + mean`` with
-        ``dual_coef_ = solve(K_Z + alpha * I, X_fit_ - mean)``, K_Z the kernel matrix of the training scores.
-        A point of the feature space has in general no row that maps to it. Without components it is the mean.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_components)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-
-        Raises
-        ------
-        NotFittedError
-            The model was not fitted with ``fit_inverse_transform=True``.
-        """
-        self._check_fitted()
-        if "dual_coef_" not in self.__dict__:
-            raise not_fitted(
-                f"This {type(self).__name__} has no inverse_transform: a point of the feature space has no "
-                "exact pre-image. Set fit_inverse_transform=True before fit to learn an approximate one."
-            )
-        by, k = f"{type(self).__name__}.inverse_transform", self._n_features_out
-        Z = _validation.matrix(X, by, cols=min(k, 1))
-        _validation.same_width(Z, k, by)
-        if k == 0:
-            return np.tile(self._preimage_mean, (len(Z), 1)).astype(Z.dtype, copy=False)
-        fitted = _validation.matrix(self.X_transformed_fit_, by, "X_transformed_fit_")
-        dual = _validation.matrix(self.dual_coef_, by, "dual_coef_").astype(np.float64, copy=False)
-        back = _core.pre_image(*self._values(Z, fitted), dual, self._preimage_mean)
-        return back.astype(Z.dtype, copy=False)
-
-    def _new_rows(self, A: Array) -> tuple[Array, Array | None, Any]:
-        """New rows, training rows and kernel; or the kernel values, and None."""
-        if self._kernel.name == "precomputed":
-            return A, None, None
-        return self._values(A, _validation.matrix(self.X_fit_, type(self).__name__, "X_fit_"))
-
-    def _values(self, A: Array, fitted: Array) -> tuple[Array, Array | None, Any]:
-        """The two sets of rows and the kernel; of a callable its values, and None."""
-        x, training = _kernels.same_dtype(A, fitted)
-        if self._kernel.function is not None:
-            return _kernels.matrix_of_callable(self._kernel, x, training), None, None
-        return x, training, self._settled
-
-    def _fitted_arrays(self) -> tuple[Any, float, Array, Array]:
-        vectors, values = self.eigenvectors_, self.eigenvalues_
-        # Edited arrays are honoured, once they are what the core reads.
-        if not _is_double(vectors):
-            vectors = _validation.matrix(vectors, type(self).__name__, "eigenvectors_", cols=0).astype(float)
-        if not _is_double(values) or values.ndim != 1 or not values.flags.c_contiguous:
-            values = _validation.vector(values, self._n_features_out, type(self).__name__, "eigenvalues_")
-        return self._means, self._grand_mean, vectors, values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _is_double(values: Any) -> bool:
-    return type(values) is np.ndarray and values.dtype.type is np.float64 and values.flags.aligned
