@@ -131,6 +131,20 @@ def test_whitening_is_that_of_pca(X):
     assert_allclose(model.inverse_transform(Z), X, rtol=1e-9)
 
 
+def test_n_components_for_answers_for_the_rows_so_far():
+    """Rows along the axes: the squared lengths are 18, 8 and 2, later 18, 8 and 202; the divisors 5 and 7."""
+    model = streamed(np.concatenate([np.diag([3.0, 2, 1]), -np.diag([3.0, 2, 1])]), [1, 2, 3])
+    assert [model.n_components_for(ratio=share) for share in (0.64, 0.65, 0.92, 0.93)] == [1, 2, 2, 3]
+    assert [model.n_components_for(min_eigenvalue=least) for least in (4, 3.5, 0.5, 0.3)] == [0, 1, 2, 3]
+    model.partial_fit([[0, 0, 10], [0, 0, -10]])
+    assert [model.n_components_for(ratio=share) for share in (0.88, 0.9, 0.97)] == [1, 2, 3]
+    assert [model.n_components_for(min_eigenvalue=least) for least in (29, 28, 2, 1)] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="give exactly one of ratio and min_eigenvalue"):
+        model.n_components_for()
+    with pytest.raises(prinax.NotFittedError):
+        IncrementalPCA().n_components_for(ratio=0.5)
+
+
 def test_dead_directions_get_nothing(rng):
     X = rng.standard_normal((50, 3))
     X[:, 2] = X[:, 0] + X[:, 1]

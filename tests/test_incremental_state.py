@@ -321,10 +321,11 @@ def test_copies_made_while_another_thread_streams_are_of_one_moment(rng, twin_of
         lambda model, X: model.score_samples(X),
         lambda model, X: model.get_covariance(),
         lambda model, X: model.get_precision(),
+        lambda model, X: model.n_components_for(min_eigenvalue=2),
     ],
     ids=[
         *("freeze", "transform", "inverse_transform", "reconstruct", "squared_residuals"),
-        *("score_samples", "get_covariance", "get_precision"),
+        *("score_samples", "get_covariance", "get_precision", "n_components_for"),
     ],
 )
 def test_a_call_reads_all_of_one_model_though_batches_come_in_meanwhile(X, monkeypatch, read):

@@ -147,15 +147,3 @@ def rowless_solver(solver: str, by: str) -> None:
             f"svd_solver={solver!r} works on the rows of X, which {by} does not have: use "
             + ", ".join(map(repr, ROWLESS_SOLVERS))
         )
-
-
-def one_rule(ratio: Any, min_eigenvalue: Any) -> tuple[float | None, float | None]:
-    """The arguments of `n_components_for`: exactly one of them is given."""
-    if (ratio is None) == (min_eigenvalue is None):
-        raise ValueError(
-            f"give exactly one of ratio and min_eigenvalue, got ratio={ratio!r} and "
-            f"min_eigenvalue={min_eigenvalue!r}"
-        )
-    if ratio is None:
-        return None, _rules.non_negative("min_eigenvalue", min_eigenvalue)
-    return _rules.share("ratio", ratio), None

@@ -108,7 +108,6 @@ class PCA(GaussianProjection):
     array([27.])
     """
 
-    explained_variance_ratio_: Array
     singular_values_: Array
     total_variance_: float
     rank_: int
@@ -148,8 +147,6 @@ class PCA(GaussianProjection):
         self.center = center
         self.scale = scale
         self.ddof = ddof
-
-    # --- fits -----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the rows of X. A call that fails leaves the model as it was.
@@ -305,37 +302,6 @@ class PCA(GaussianProjection):
             state["feature_names_in_"] = names
         self._set_fitted(state)
         return A
-
-    # --- the number of components ---------------------------------------------------------------------------
-
-    def n_components_for(self, ratio: float | None = None, min_eigenvalue: float | None = None) -> int:
-        """How many of the fitted components a rule would keep, without another fit.
-
-        Parameters
-        ----------
-        ratio : float in (0, 1] or None
-            The fewest components whose cumulative `explained_variance_ratio_` is at least this share.
-        min_eigenvalue : float or None
-            The components whose `explained_variance_` is at least this.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        ValueError
-            Not exactly one rule is given, or the kept components do not reach `ratio`.
-        """
-        self._check_fitted()
-        ratio, least = _parameters.one_rule(ratio, min_eigenvalue)
-        model, by = self._now(), type(self).__name__
-        k = model._n_features_out
-        variances, shares = (
-            _validation.vector(getattr(model, name), k, by, name)
-            for name in ("explained_variance_", "explained_variance_ratio_")
-        )
-        return _core.components_for(variances, shares, ratio, least)
 
 
 def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
