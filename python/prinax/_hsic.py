@@ -249,7 +249,7 @@ def _sample(X: Any, kernel: Any, gamma: Any, by: str, what: str) -> tuple[Array,
             "number, None or 'scale'"
         )
     try:
-        return _kernels.rows(asked, X, by, what, flat=True), asked.spec
+        return _kernels.rows(asked, X, by, what), asked.spec
     except TypeError:
         if not _labels.hold_strings(X):
             raise

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ._validation import Array
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed")
-
 # The order of what the core's fit returns; the scores of the training rows come fourth, and are no attribute.
 FITTED = (
     "eigenvalues_",
@@ -231,7 +229,7 @@ default="linear"
         by = type(self).__name__
         p = _parameters.checked(self, _parameters.KERNEL_PCA)
         kernel = _kernels.asked(
-            self.kernel, self.gamma, self.degree, self.coef0, p["kernel_params"], names=KERNELS
+            self.kernel, self.gamma, self.degree, self.coef0, p["kernel_params"], names=_kernels.OF_ROWS
         )
         if p["fit_inverse_transform"] and kernel.name == "precomputed":
             raise ValueError(

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from ._kernels import Kernel
     from ._validation import Array
 
-# Kernels of the rows; "delta" compares labels, not rows of numbers.
-NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed")
-
 
 class KernelSPCA(Transformer):
     """Kernel supervised PCA: the directions in a kernel's feature space of largest dependence on a target.
@@ -192,12 +189,12 @@ class KernelSPCA(Transformer):
         """Fits and returns X as the core reads it."""
         by = type(self).__name__
         p = _parameters.checked(self, _parameters.KERNEL_SPCA)
-        kernel = _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=NAMES)
+        kernel = _kernels.asked(self.kernel, self.gamma, self.degree, self.coef0, names=_kernels.OF_ROWS)
         asked = _targets.checked(self)
         names = _validation.column_names(X)
         A = _validation.square(X, by, "X") if kernel.name == "precomputed" else _validation.matrix(X, by)
         n, d = A.shape
-        _validation.enough_rows(n, 2, by)
+        _validation.enough_rows(n, by)
         target = _targets.read(y, asked, n, by)
         K = A if kernel.function is None else _kernels.matrix_of_callable(kernel, A)
         dual, values, hsic, means, rank, rate = _core.fit_kernel_spca(

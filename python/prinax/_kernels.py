@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Kernels that the core computes.
 NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta")
+# Kernels of the rows of an estimator's X; "delta" compares labels, not rows of numbers.
+OF_ROWS = (*(name for name in NAMES if name != "delta"), "precomputed")
 GAMMA_WORDS = ("scale", "median")
 
 # Kinds of NumPy's values that are real numbers; float() reads the text of others, or drops what is imaginary.
@@ -83,17 +85,17 @@ def asked(
     )
 
 
-def rows(kernel: Kernel, X: Any, by: str, what: str = "X", *, flat: bool = False) -> Array:
+def rows(kernel: Kernel, X: Any, by: str, what: str) -> Array:
     """One set of samples as the core reads it under this kernel.
 
-    Numbers (n, d), codes of labels for "delta", the (n, n) matrix itself for "precomputed" and of a callable;
-    with `flat` a one-dimensional array of numbers is one column.
+    Numbers (n, d), of which one dimension is one column, codes of labels for "delta", the (n, n) matrix
+    itself for "precomputed" and of a callable.
     """
     if kernel.name == "delta":
         return _labels.codes(X, by, what)
     if kernel.name == "precomputed":
         return _validation.square(X, by, what)
-    A = _validation.columns(X, by, what) if flat else _validation.matrix(X, by, what)
+    A = _validation.columns(X, by, what)
     if kernel.function is not None:
         return matrix_of_callable(kernel, A, None, what)
     return A

@@ -161,7 +161,7 @@ class SPCA(Projection):
         names = _validation.column_names(X)
         A = _validation.matrix(X, by)
         n, d = A.shape
-        _validation.enough_rows(n, 2, by)
+        _validation.enough_rows(n, by)
         target = _targets.read(y, asked, n, by)
         fit = _core.fit_spca(A, target, p["n_components"], p["center"], p["solver"])
         state = {**dict(zip(FITTED, fit, strict=True)), "n_samples_": n, "n_features_in_": d}

@@ -115,10 +115,10 @@ def enough_samples(n: int, weights: Array | None, ddof: int, by: str, *, asked: 
         )
 
 
-def enough_rows(n: int, least: int, by: str) -> None:
-    """Refuses fewer rows than a model is defined for."""
-    if n < least:
-        raise ValueError(f"Found X with {n} sample(s) while a minimum of {least} is required by {by}.")
+def enough_rows(n: int, by: str) -> None:
+    """Refuses fewer than the two rows that dependence on a target needs."""
+    if n < 2:
+        raise ValueError(f"Found X with {n} sample(s) while a minimum of 2 is required by {by}.")
 
 
 def enough_weight(total: float, ddof: int, what: str, *, asked: bool = True) -> None:
