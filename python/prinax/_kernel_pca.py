@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ._validation import Array
 
-# The order of what the core's fit returns; the scores of the training rows come fourth, and are no attribute.
+# The order of what the core's fit returns; the scores of the training rows and the rate are no attributes.
 FITTED = (
     "eigenvalues_",
     "eigenvectors_",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ._kernels import Kernel
     from ._validation import Array
 
+# The order of what the core's fit returns; the rate is no attribute, and the coefficients come as rows.
+FITTED = ("dual_coef_", "eigenvalues_", "hsic_", "_means", "rank_", "_rate")
+
 
 class KernelSPCA(Transformer):
     """Kernel supervised PCA: the directions in a kernel's feature space of largest dependence on a target.
@@ -197,22 +200,18 @@ class KernelSPCA(Transformer):
         _validation.enough_rows(n, by)
         target = _targets.read(y, asked, n, by)
         K = A if kernel.function is None else _kernels.matrix_of_callable(kernel, A)
-        dual, values, hsic, means, rank, rate = _core.fit_kernel_spca(
-            K, kernel.spec, target, p["n_components"]
+        fit = _core.fit_kernel_spca(K, kernel.spec, target, p["n_components"])
+        state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
+        rate = state.pop("_rate")
+        state.update(
+            dual_coef_=state["dual_coef_"].T,
+            gamma_=None if rate is None else _rate_as_number(rate),
+            _kernel=kernel,
+            _centered=p["center"],
+            _settled=kernel.settled(rate),
+            n_samples_=n,
+            n_features_in_=d,
         )
-        state = {
-            "dual_coef_": dual.T,
-            "eigenvalues_": values,
-            "hsic_": hsic,
-            "rank_": rank,
-            "gamma_": None if rate is None else _rate_as_number(rate),
-            "_kernel": kernel,
-            "_centered": p["center"],
-            "_settled": kernel.settled(rate),
-            "_means": means,
-            "n_samples_": n,
-            "n_features_in_": d,
-        }
         if kernel.name != "precomputed":
             state["X_fit_"] = A.copy()
         if names is not None:
