@@ -1,7 +1,6 @@
 """IncrementalPCA: equal to PCA of all rows at once, however they come."""
 
 import pickle
-import sys
 
 import numpy as np
 import prinax
@@ -10,33 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, IncrementalPCA, Moments
+from streams import assert_same_model, six_columns, streamed
 
 DTYPES = [np.float32, np.float64]
 
 
 @pytest.fixture
 def X(rng):
-    return rng.standard_normal((120, 6)) * [6, 5, 4, 3, 2, 1] + [1.0, -2.0, 30.0, 0.0, 5.0, 100.0]
-
-
-def streamed(X, sizes, **parameters):
-    model = IncrementalPCA(**parameters)
-    start = 0
-    for size in sizes:
-        model.partial_fit(X[start : start + size])
-        start += size
-    assert start == len(X)
-    return model
-
-
-def assert_same_model(model, right, tolerance=1e-12):
-    assert_allclose(model.mean_, right.mean_, rtol=0, atol=tolerance * np.abs(right.mean_).max())
-    assert_allclose(
-        model.singular_values_, right.singular_values_, atol=tolerance * right.singular_values_[0]
-    )
-    assert_allclose(model.components_, right.components_, atol=100 * tolerance)
-    assert_allclose(model.explained_variance_ratio_, right.explained_variance_ratio_, atol=tolerance)
-    assert_allclose(model.noise_variance_, right.noise_variance_, atol=tolerance * right.total_variance_)
+    return six_columns(rng)
 
 
 # --- equal to PCA -------------------------------------------------------------------------------------------
@@ -229,163 +209,3 @@ def test_the_batch_size_does_not_matter(rng, batch_size):
     model = IncrementalPCA(2, batch_size=batch_size).fit(X)
     assert_allclose(model.explained_variance_, [1.56382199, 1.34718079], rtol=1e-8)
     assert model.batch_size_ == batch_size or (batch_size is None and model.batch_size_ == 40)
-
-
-# --- what comes in ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "batches",
-    [
-        lambda X: iter(np.split(X, 4)),
-        lambda X: (part for part in np.split(X, [1, 2, 50])),
-        lambda X: np.split(X, 3),
-        lambda X: tuple(np.split(X, 3)),
-        lambda X: map(np.ndarray.tolist, np.split(X, 4)),
-    ],
-    ids=["iterator", "generator", "list", "tuple", "iterator of lists"],
-)
-def test_fit_reads_batches(X, batches):
-    assert_same_model(IncrementalPCA(3).fit(batches(X)), PCA(3).fit(X))
-
-
-class Loader:
-    """Batches that know their number, as data loaders of other libraries do."""
-
-    def __init__(self, batches):
-        self.batches = batches
-
-    def __len__(self):
-        return len(self.batches)
-
-    def __iter__(self):
-        return iter(self.batches)
-
-
-def test_progress_is_told(X):
-    told = []
-    IncrementalPCA(3).fit(Loader(np.split(X, 4)), progress=lambda *done: told.append(done))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    IncrementalPCA(3).fit(iter(np.split(X, 2)), progress=lambda *done: told.append(done))
-    assert told[4:] == [(1, None), (2, None)]
-
-
-def test_progress_without_tqdm_is_a_line_on_a_terminal(X, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
-    assert capsys.readouterr().err == "\rIncrementalPCA: batch 1 of 2\rIncrementalPCA: batch 2 of 2\n"
-
-
-def test_progress_may_be_shown_by_tqdm(X, capsys):
-    pytest.importorskip("tqdm")
-    IncrementalPCA(3).fit(np.split(X, 2), progress=True)
-    assert "2/2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("dtype", ["<i2", ">f8", "<f4", "<f8"])
-def test_a_memory_map_is_read_without_a_copy_of_it(rng, tmp_path, dtype):
-    X = rng.integers(-99, 99, (1000, 7)).astype(dtype)
-    X.tofile(tmp_path / "rows")
-    mapped = np.memmap(tmp_path / "rows", dtype, "r", shape=X.shape)
-    before = bytes(mapped)
-    seen = []
-    model = IncrementalPCA(3, batch_size=100)
-    original = prinax._validation.matrix
-    try:
-        prinax._validation.matrix = lambda A, *rest, **more: seen.append(len(A)) or original(A, *rest, **more)
-        model.fit(mapped)
-    finally:
-        prinax._validation.matrix = original
-    assert seen == ([1000] if dtype in ("<f4", "<f8") else [100] * 10)
-    assert bytes(mapped) == before
-    assert_same_model(model, PCA(3).fit(X.astype(float)), 1e-6 if dtype == "<f4" else 1e-12)
-
-
-def test_read_only_rows_are_read_and_nothing_is_changed(X):
-    before = X.copy()
-    X.flags.writeable = False
-    model = IncrementalPCA(3, copy=False).fit(X)
-    model.partial_fit(X)
-    model.transform(X)
-    assert_array_equal(X, before)
-
-
-def test_frames_keep_their_names(X):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=list("abcdef"))
-    model = IncrementalPCA(2).partial_fit(frame[:60]).partial_fit(frame[60:])
-    assert_array_equal(model.feature_names_in_, list("abcdef"))
-    with pytest.raises(ValueError, match="same order"):
-        model.partial_fit(frame[list("bacdef")])
-    model = IncrementalPCA(2).fit(iter([frame[:60], frame[60:]]))
-    assert_array_equal(model.feature_names_in_, list("abcdef"))
-
-
-# --- weights and forgetting ---------------------------------------------------------------------------------
-
-
-def test_weights_are_repeats(X, rng):
-    weights = rng.integers(0, 4, len(X))
-    right = PCA(3).fit(np.repeat(X, weights, axis=0))
-    whole = IncrementalPCA(3).fit(X, sample_weight=weights)
-    parts = IncrementalPCA(3)
-    for part in (slice(0, 1), slice(1, 40), slice(40, 120)):
-        if weights[part].any():
-            parts.partial_fit(X[part], sample_weight=weights[part])
-    integers = IncrementalPCA(3, batch_size=9).fit(np.round(X).astype(int), sample_weight=weights)
-    for model in (whole, parts):
-        assert_same_model(model, right)
-        assert model.n_samples_seen_ == np.count_nonzero(weights)
-    assert_same_model(integers, PCA(3).fit(np.repeat(np.round(X), weights, axis=0)))
-
-
-@pytest.mark.parametrize("dtype", [">f8", ">f4", "f8", "f4"])
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_absent_rows_must_be_finite_in_every_piece(X, dtype, value, name):
-    bad = X.astype(dtype)
-    bad[:20, 1] = value
-    weights = np.repeat([0, 1], [20, 100])
-    with pytest.raises(ValueError, match=f"X contains {name}"):
-        IncrementalPCA(batch_size=10).fit(bad, sample_weight=weights)
-
-
-def test_weights_that_leave_no_degree_of_freedom_are_told_on_reading(X):
-    model = IncrementalPCA(2).partial_fit(X[:2], sample_weight=[0.25, 0.25])
-    with pytest.raises(ValueError, match=r"sum to 0\.5, but must sum to more than 1"):
-        model.transform(X)
-    assert_same_model(model.partial_fit(X, sample_weight=np.full(120, 0.25)), model)
-    with pytest.raises(ValueError, match="sample_weight"):
-        IncrementalPCA(2).fit(X, sample_weight=np.full(120, 1e-3))
-
-
-@pytest.mark.parametrize("factor", [0.5, 0.97, 0.999])
-def test_forgetting_is_its_weights(X, factor):
-    weights = factor ** np.arange(119, -1, -1.0)
-    right = PCA(3).fit(X, sample_weight=weights)
-    for sizes in ([120], [1] * 120, [5, 100, 15]):
-        model = streamed(X, sizes, n_components=3, forgetting_factor=factor)
-        assert_same_model(model, right, 1e-11)
-        assert model.n_samples_seen_ == 120
-    assert_same_model(IncrementalPCA(3, forgetting_factor=factor).fit(X), right, 1e-11)
-
-
-@settings(max_examples=50, deadline=None)
-@given(data=st.data(), n=st.integers(2, 30), factor=st.floats(0.05, 1.0), seed=st.integers(0, 2**32 - 1))
-def test_forgetting_does_not_depend_on_the_batches(data, n, factor, seed):
-    X = np.random.default_rng(seed).standard_normal((n, 3)) + 10
-    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=8)))
-    whole = IncrementalPCA(forgetting_factor=factor).partial_fit(X)
-    parts = streamed(X, np.diff([0, *cuts, n]), forgetting_factor=factor)
-    assert_allclose(parts.mean_, whole.mean_, rtol=1e-12)
-    assert_allclose(parts.singular_values_, whole.singular_values_, atol=1e-11 * whole.singular_values_[0])
-
-
-def test_a_model_that_forgets_follows_the_stream(rng):
-    old, new = rng.standard_normal((500, 2)) * [10, 1], rng.standard_normal((500, 2)) * [1, 10] + 50
-    model = IncrementalPCA(1, forgetting_factor=0.98).partial_fit(old).partial_fit(new)
-    assert_allclose(np.abs(model.components_), [[0, 1]], atol=0.1)
-    assert_allclose(model.mean_, 50, atol=5)
