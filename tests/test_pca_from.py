@@ -6,8 +6,8 @@ import numpy as np
 import prinax
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pca_oracle import cloud
 from prinax import PCA, Moments, covariance
-from test_pca import cloud
 
 R = np.random.default_rng
 

@@ -4,8 +4,8 @@ import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pca_oracle import EPS, SOLVERS, cloud
 from prinax import PCA, IncrementalPCA, KernelPCA
-from test_pca import EPS, SOLVERS, cloud
 
 R = np.random.default_rng
 
