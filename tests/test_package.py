@@ -1,5 +1,6 @@
 """The package as its user meets it: what an import costs, what tab completion and help() show."""
 
+import ast
 import doctest
 import importlib
 import pydoc
@@ -7,10 +8,11 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import prinax
 import pytest
-from prinax import PCA
+from prinax import PCA, SPCA, IncrementalPCA, KernelPCA, KernelSPCA, Whitener
 
 
 @pytest.fixture
@@ -79,6 +81,20 @@ def test_a_name_is_loaded_from_the_module_that_defines_it():
         assert value is getattr(prinax, name)
         assert value.__name__ == name
         assert value.__module__ == f"prinax.{prinax._MODULE_OF[name]}"
+
+
+def test_type_checkers_see_the_names_that_are_loaded():
+    """Their imports stand in a block that never runs, so nothing else notices one that is missing."""
+    text = Path(prinax.__file__).read_text()
+    (block,) = (
+        node.body
+        for node in ast.parse(text).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    seen = {line.module: [alias.name for alias in line.names] for line in block}
+    assert all(line.level == 1 for line in block)
+    assert seen == prinax._NAMES_IN
+    assert {"InternalError", "__version__"}.union(*seen.values()) == set(prinax.__all__)
 
 
 def test_threads_that_ask_first_at_once_get_the_same_class():
@@ -151,10 +167,23 @@ def test_examples_in_the_documentation(module):
     assert done.failed == 0
 
 
-def test_documentation_names_every_parameter_and_attribute(X):
-    text = pydoc.plain(pydoc.render_doc(PCA))
-    fitted = [name for name in vars(PCA(2).fit(X)) if name.endswith("_")]
-    for name in [*PCA().get_params(), *fitted, "feature_names_in_"]:
+@pytest.mark.parametrize(
+    "model",
+    [
+        PCA(2),
+        IncrementalPCA(2),
+        Whitener(),
+        KernelPCA(2, kernel="rbf", fit_inverse_transform=True),
+        SPCA(),
+        KernelSPCA(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_documentation_names_every_parameter_and_attribute(model, X, labels):
+    text = pydoc.plain(pydoc.render_doc(type(model)))
+    public = [name for name in dir(model.fit(X, labels)) if not name.startswith("_")]
+    fitted = [name for name in public if name.endswith("_")]
+    for name in [*model.get_params(), *fitted, "feature_names_in_"]:
         assert re.search(rf"^ \|  {name} : ", text, re.MULTILINE), name
 
 
