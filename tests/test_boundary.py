@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, IncrementalPCA, Moments, Whitener, _core, center_rows, covariance, eigh, gram
 from scipy import sparse
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 VALUES = R(0).integers(0, 100, (24, 6)).astype(float)
 

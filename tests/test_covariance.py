@@ -8,6 +8,8 @@ from covariance_oracle import EPS, SHAPES, assert_covariance, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, Moments, covariance
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

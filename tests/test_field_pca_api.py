@@ -12,6 +12,8 @@ from prinax import PCA
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits, load_iris
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 SOLVERS = ["auto", "covariance_eigh", "gram", "full", "lanczos", "randomized"]
 every_solver = pytest.mark.parametrize("solver", SOLVERS)

@@ -10,6 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, eigh
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 EPS = {"f4": 2.0**-23, "f8": 2.0**-52}
 EXACT = ["auto", "covariance_eigh", "gram", "full"]

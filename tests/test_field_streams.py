@@ -10,6 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, FrozenTransform, IncrementalPCA, Moments, Whitener
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

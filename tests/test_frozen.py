@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import FrozenTransform
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = [np.float32, np.float64]
 
 

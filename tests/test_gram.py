@@ -7,6 +7,8 @@ from covariance_oracle import EPS, SHAPES, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import center_rows, gram
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 from prinax import cka, hsic, hsic_test
 from scipy.sparse import csr_array
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = [np.float32, np.float64]
 
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 from prinax import cka, hsic, hsic_test, kernel_matrix
 from scipy import stats
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 GIVEN = {"kernel_x": "precomputed", "kernel_y": "precomputed"}
 POLY = {"kernel_x": "poly", "kernel_y": "poly", "gamma_x": None, "gamma_y": None}

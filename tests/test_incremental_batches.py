@@ -9,6 +9,8 @@ from numpy.testing import assert_array_equal
 from prinax import PCA, IncrementalPCA
 from streams import assert_same_model, six_columns
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def X(rng):

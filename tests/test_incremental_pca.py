@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, IncrementalPCA, Moments
 from streams import assert_same_model, six_columns, streamed
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = [np.float32, np.float64]
 
 

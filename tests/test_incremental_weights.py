@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 from prinax import PCA, IncrementalPCA
 from streams import assert_same_model, six_columns, streamed
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def X(rng):

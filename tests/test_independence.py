@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import hsic_test
 from scipy import stats
 
+pytestmark = pytest.mark.numeric
+
 
 def test_a_seed_repeats_the_test_for_any_number_of_threads():
     """neurodata/hyppo#192, #228: 0.6248, 0.6188 and 0.6507 with the same seed."""

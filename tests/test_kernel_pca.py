@@ -9,6 +9,8 @@ from oracle import centring, kernel_formula
 from prinax import PCA, KernelPCA, KernelSPCA, kernel_matrix
 from sklearn.datasets import load_iris
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import kernel_formula
 from prinax import KernelPCA, center_kernel, kernel_matrix
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

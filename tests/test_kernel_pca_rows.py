@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import KernelPCA, NotFittedError
 
+pytestmark = pytest.mark.numeric
+
 KERNELS = ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"]
 
 

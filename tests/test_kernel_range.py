@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import kernel_matrix
 
+pytestmark = pytest.mark.numeric
+
 if np.finfo(np.longdouble).maxexp <= 1024:
     pytest.skip("longdouble is no wider than float64 here", allow_module_level=True)
 

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring
 from prinax import SPCA, KernelSPCA
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring, kernel_formula
 from prinax import center_kernel, kernel_matrix
 
+pytestmark = pytest.mark.numeric
+
 KERNELS = ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "delta"]
 TOLERANCE = {"f4": 2e-5, "f8": 1e-13}
 SHAPES = [(1, 1, 1), (2, 3, 1), (7, 4, 3), (30, 1, 20), (61, 50, 65), (9, 130, 200)]

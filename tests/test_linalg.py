@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import eigh
 from scipy.linalg import block_diag, hilbert
 
+pytestmark = pytest.mark.numeric
+
 EPS = 2.0**-52
 R = np.random.default_rng
 

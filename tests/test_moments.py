@@ -10,6 +10,8 @@ from covariance_oracle import EPS, assert_covariance, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, IncrementalPCA, Moments
 
+pytestmark = pytest.mark.numeric
+
 
 def streamed(X, sizes, weights=None):
     moments, start = Moments(X.shape[1]), 0

@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pca_oracle import EPS, SOLVERS, assert_is_pca, cloud
 from prinax import PCA
 
+pytestmark = pytest.mark.numeric
+
 SHAPES = {"tall": (80, 12), "wide": (11, 40), "square": (12, 12), "one column": (20, 1)}
 
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pca_oracle import EPS, SOLVERS, cloud
 from prinax import PCA, IncrementalPCA
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

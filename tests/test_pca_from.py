@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pca_oracle import cloud
 from prinax import PCA, Moments, covariance
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 
 

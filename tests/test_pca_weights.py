@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pca_oracle import SOLVERS, assert_is_pca, cloud
 from prinax import PCA
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("scale", [False, True])

@@ -2,11 +2,14 @@
 
 import numpy as np
 import oracle
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, Moments, covariance, eigh, gram
+
+pytestmark = pytest.mark.numeric
 
 EPS = 2.0**-52
 settings.register_profile(

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from prinax import PCA, KernelPCA, kernel_matrix
 from sklearn.datasets import load_digits, load_iris
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SOLVERS = ["auto", "covariance_eigh", "gram", "full", "lanczos", "randomized"]

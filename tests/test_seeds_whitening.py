@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from prinax import PCA, Whitener, center_rows
 from scipy.linalg import orthogonal_procrustes
 
+pytestmark = pytest.mark.numeric
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 METHODS = ["pca", "zca", "pca-cor", "zca-cor", "cholesky"]
 needs_images = pytest.mark.skipif(

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import centring
 from prinax import PCA, SPCA
 
+pytestmark = pytest.mark.numeric
+
 R = np.random.default_rng
 DTYPES = [np.float32, np.float64]
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-10}

@@ -11,6 +11,8 @@ from prinax import SPCA, KernelSPCA
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+pytestmark = pytest.mark.numeric
+
 # --- sentences ----------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ from scipy.stats import ortho_group
 from sklearn import decomposition
 from whitening_oracle import DTYPES, METHODS, definition, five_columns, same_signs
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def X(rng):

@@ -7,6 +7,8 @@ from prinax import Whitener
 from sklearn.datasets import make_low_rank_matrix
 from whitening_oracle import DTYPES, METHODS, definition, five_columns, same_signs
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def X(rng):
