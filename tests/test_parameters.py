@@ -6,7 +6,7 @@ import re
 import numpy as np
 import prinax
 import pytest
-from prinax import PCA, _parameters, _rules
+from prinax import PCA, KernelPCA, _parameters, _rules
 from sklearn import decomposition
 from sklearn.base import clone
 
@@ -117,6 +117,19 @@ def test_too_few_samples():
 
 
 # --- random_state -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_generator_is_drawn_from_only_by_solvers_that_start_from_it(make):
+    """Steps that share one with a PCA go on where they would with scikit-learn's."""
+    models = [PCA(2, svd_solver=name) for name in ("auto", "covariance_eigh", "gram", "full")]
+    models += [KernelPCA(2, eigen_solver=name) for name in ("auto", "dense")]
+    started = [PCA(2, svd_solver=name) for name in ("lanczos", "arpack", "randomized")]
+    started += [KernelPCA(2, eigen_solver=name) for name in ("lanczos", "arpack", "randomized")]
+    for model in models + started:
+        state, untouched = make(5), make(5)
+        model.set_params(random_state=state).fit(X)
+        assert (state.normal() == untouched.normal()) == (model in models), model
 
 
 @pytest.mark.parametrize(

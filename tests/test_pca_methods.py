@@ -154,6 +154,16 @@ def test_n_components_for_does_not_depend_on_the_unit(unit):
         PCA(2).fit(X * unit).n_components_for(ratio=0.999)
 
 
+@pytest.mark.parametrize("solver", ["covariance_eigh", "gram", "lanczos", "full"])
+def test_n_components_for_all_of_the_variance_is_what_a_model_without_noise_keeps(solver):
+    """The shares sum to 1 but for rounding, also that of the total they are shares of."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d, q = int(rng.integers(20, 200)), int(rng.integers(4, 12)), int(rng.integers(1, 4))
+        X = rng.standard_normal((n, q)) @ rng.standard_normal((q, d)) * 13
+        assert PCA(q, svd_solver=solver).fit(X).n_components_for(ratio=1.0) == q, (seed, n, d, q)
+
+
 def test_n_components_for_where_nothing_varies_is_that_of_the_fit():
     X = np.ones((6, 3))
     assert PCA().fit(X).n_components_for(ratio=0.5) == PCA(0.5).fit(X).n_components_ == 1

@@ -115,7 +115,7 @@ class GaussianProjection(Projection):
             _validation.vector(getattr(model, name), k, by, name)
             for name in ("explained_variance_", "explained_variance_ratio_")
         )
-        return _core.components_for(variances, shares, ratio, least)
+        return _core.components_for(variances, shares, model._noise_deviation, ratio, least)
 
     def _gaussian(self) -> tuple[Any, tuple[tuple[Array, Array], tuple[float, float]]]:
         model = self._now()

@@ -80,7 +80,8 @@ default="linear"
     remove_zero_eig : bool, default=False
         Leave out components with eigenvalue 0; None for n_components always does.
     random_state : int, RandomState, Generator or None, default=None
-        Start of "lanczos" and "randomized". None is a fixed seed: every fit repeats bit for bit.
+        Start of "lanczos" and "randomized", which draw once from a generator; "auto" leaves it alone. None is
+        a fixed seed: every fit repeats bit for bit.
     copy_X : bool, default=True
         False keeps the caller's array as ``X_fit_`` instead of a copy: whoever changes it changes the model.
     n_jobs : int or None, default=None
@@ -250,7 +251,7 @@ default="linear"
             p["max_iter"],
             p["iterated_power"],
             p["remove_zero_eig"],
-            _rules.seed(p["random_state"]),
+            _rules.solver_seed(p["random_state"], p["eigen_solver"]),
         )
         state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
         scores: Array = state.pop("_scores")

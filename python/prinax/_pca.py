@@ -62,7 +62,8 @@ class PCA(GaussianProjection):
     power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
         Accepted for scikit-learn: every block of "randomized" is orthonormalised, whichever is named.
     random_state : int, RandomState, Generator or None, default=None
-        Start of "lanczos" and "randomized". None is a fixed seed: every fit repeats bit for bit.
+        Start of "lanczos" and "randomized", which draw once from a generator; "auto" leaves it alone. None is
+        a fixed seed: every fit repeats bit for bit.
     center : bool, default=True
         Subtract the mean. False is latent semantic analysis: ``mean_`` is 0, a variance is a mean square
         about 0.
@@ -239,7 +240,7 @@ class PCA(GaussianProjection):
             p["n_components"],
             p["svd_solver"],
             p["tol"],
-            _rules.seed(p["random_state"]),
+            _rules.solver_seed(p["random_state"], p["svd_solver"]),
             p["center"],
             p["scale"],
             p["ddof"],
@@ -283,7 +284,7 @@ class PCA(GaussianProjection):
             p["n_components"],
             p["svd_solver"],
             p["tol"],
-            _rules.seed(p["random_state"]),
+            _rules.solver_seed(p["random_state"], p["svd_solver"]),
             p["scale"],
             p["ddof"],
         )
@@ -308,7 +309,7 @@ class PCA(GaussianProjection):
             p["iterated_power"],
             p["n_oversamples"],
             p["power_iteration_normalizer"],
-            _rules.seed(p["random_state"]),
+            _rules.solver_seed(p["random_state"], p["svd_solver"]),
             p["center"],
             p["scale"],
             p["ddof"],

@@ -18,6 +18,9 @@ Rule = Callable[[str, Any], Any]
 # The seed when random_state is None: every fit repeats unless the caller asks for something else.
 FIXED_SEED = 0
 
+# The solvers that start from random vectors; so may "auto", which ends at the same pairs wherever it starts.
+RANDOM_STARTS = ("lanczos", "randomized")
+
 # Seeds are drawn below this from a caller's generator.
 SEED_BOUND = 2**31 - 1
 
@@ -136,6 +139,11 @@ def random_state(name: str, value: Any) -> Any:
     if not 0 <= value < 2**64:
         raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
     return int(value)
+
+
+def solver_seed(state: Any, solver: str) -> int:
+    """`seed` of a fit: a generator is left alone unless the solver asked for starts from random vectors."""
+    return seed(state if solver in RANDOM_STARTS or is_integer(state) else None)
 
 
 def seed(state: Any) -> int:

@@ -86,15 +86,15 @@ impl Components {
     }
 }
 
-/// The smallest number of components whose `shares` of the variance reach `ratio` of the whole: 1, or 0 where nothing varies
-/// and nothing is the whole. Shares are numbers in any unit, variances are not.
+/// The smallest number of components whose `shares` of the variance reach `ratio` of the whole: of 1, or of their own sum
+/// where the model has no noise, so that rounding of the total hides none of it.
 ///
 /// # Errors
 /// [`Error::Value`] naming `ratio` where all of them together do not reach it.
-pub fn components_for_share(ratio: f64, shares: &[f64]) -> Result<usize> {
-    let whole = if shares.iter().any(|&share| share > 0.0) { 1.0 } else { 0.0 };
+pub fn components_for_share(ratio: f64, shares: &[f64], noise: f64) -> Result<usize> {
+    let kept = 0.0 + shares.iter().sum::<f64>(); // the sum of none is -0
+    let whole = if noise == 0.0 { kept } else { 1.0 };
     components_reaching(ratio, shares, whole).ok_or_else(|| {
-        let kept = 0.0 + shares.iter().sum::<f64>(); // the sum of none is -0
         Error::value("ratio", ratio, format!("at most {kept}, the share of the components kept"))
     })
 }
@@ -224,11 +224,12 @@ mod tests {
     #[test]
     fn shares_and_variances_choose_by_hand() {
         let shares = [0.5, 0.25, 0.125];
-        assert_eq!([0.5, 0.6, 0.875].map(|ratio| components_for_share(ratio, &shares)), [Ok(1), Ok(2), Ok(3)]);
-        let sentence = components_for_share(0.9, &shares).unwrap_err().to_string();
+        assert_eq!([0.5, 0.6, 0.875].map(|ratio| components_for_share(ratio, &shares, 0.1)), [Ok(1), Ok(2), Ok(3)]);
+        let sentence = components_for_share(0.9, &shares, 0.1).unwrap_err().to_string();
         assert_eq!(sentence, "ratio must be at most 0.875, the share of the components kept, got 0.9");
-        assert_eq!(components_for_share(0.9, &[0.0, 0.0]), Ok(1));
-        assert!(components_for_share(0.9, &[]).unwrap_err().to_string().contains("at most 0, "));
+        assert_eq!(components_for_share(1.0, &shares, 0.0), Ok(3));
+        assert_eq!(components_for_share(0.9, &[0.0, 0.0], 0.0), Ok(1));
+        assert!(components_for_share(0.9, &[], 0.1).unwrap_err().to_string().contains("at most 0, "));
         assert_eq!([0.0, 1.0, 2.0, 5.0].map(|least| components_above(least, &[4.0, 2.0, 1.0])), [3, 3, 2, 0]);
     }
 

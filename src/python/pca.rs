@@ -176,15 +176,18 @@ pub(super) fn pca_from_covariance<'py>(
 
 /// Smallest number of components that reach a share of the variance, or that have at least a variance.
 #[pyfunction]
-#[pyo3(signature = (explained_variance, explained_variance_ratio, ratio, min_eigenvalue))]
+#[pyo3(signature = (explained_variance, explained_variance_ratio, noise_deviation, ratio, min_eigenvalue))]
 pub(super) fn components_for(
     explained_variance: Vector<'_>,
     explained_variance_ratio: Vector<'_>,
+    noise_deviation: f64,
     ratio: Option<f64>,
     min_eigenvalue: Option<f64>,
 ) -> PyResult<usize> {
     match ratio {
-        Some(ratio) => Ok(models::components_for_share(ratio, explained_variance_ratio.as_slice()?)?),
+        Some(ratio) => {
+            Ok(models::components_for_share(ratio, explained_variance_ratio.as_slice()?, noise_deviation)?)
+        }
         None => Ok(models::components_above(min_eigenvalue.unwrap_or(0.0), explained_variance.as_slice()?)),
     }
 }
