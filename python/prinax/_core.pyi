@@ -296,8 +296,8 @@ def model_covariance(model: _Model, spread: _Spread) -> _F64: ...
 def model_precision(model: _Model, spread: _Spread) -> _F64: ...
 
 # Exactly one of the two is given. Smallest k whose cumulative ratio is at least `ratio`, ties within rounding
-# counted as reached (refused when even all kept components do not reach it, but those of a model without noise
-# are the whole), or the number of variances >= min_eigenvalue.
+# counted as reached (refused when even all kept components do not reach it, but those of a model without
+# noise are the whole), or the number of variances >= min_eigenvalue.
 def components_for(
     explained_variance: _F64,
     explained_variance_ratio: _F64,
