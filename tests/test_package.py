@@ -72,8 +72,8 @@ def test_names_show_before_anything_is_loaded():
     assert run_python("import prinax; print(*dir(prinax))") == sorted(prinax.__all__)
     assert not run_python("from prinax import *; import prinax; print(*set(prinax.__all__) - set(globals()))")
     text = " ".join(run_python("import pydoc, prinax; print(pydoc.plain(pydoc.render_doc(prinax)))"))
-    for call in (r" PCA\( ?n_components:", r" KernelSPCA\( ?n_components:", r" hsic_test\( ?X:"):
-        assert re.search(call, text), call  # from Python 3.13 on a long signature has one line a parameter
+    for call in (r" PCA\([ |]*n_components:", r" KernelSPCA\([ |]*n_components:", r" hsic_test\([ |]*X:"):
+        assert re.search(call, text), call  # from Python 3.13 on each parameter may have its own line
 
 
 def test_a_name_is_loaded_from_the_module_that_defines_it():
