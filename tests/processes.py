@@ -10,11 +10,14 @@ from pathlib import Path
 import prinax
 
 PREAMBLE = """
-import os, resource, signal, sys, threading, time
+import os, resource, signal, sys, threading, time, warnings
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 import prinax
 from prinax import PCA
+
+# From Python 3.12 on a fork beside threads is warned of, and some scripts are about just that.
+warnings.filterwarnings("ignore", "This process .* is multi-threaded")
 
 def windows(n, d):
     "n x d overlapping windows of a short buffer: as many operations as wanted, no memory."
