@@ -1,14 +1,14 @@
-//! A symmetric matrix of which one half is stored, in bands of rows cut into pieces that are read from one end to the other:
-//! half the memory, and half the reading of a product.
+//! A symmetric matrix of which one half is stored, in bands of rows cut into pieces that are read from one end to the
+//! other: half the memory, and half the reading of a product.
 
 use crate::error::{Error, Result};
 
 /// Columns of a piece, about: their parts of four vectors and of the product, 24 KiB, stay in the first cache.
 const BREADTH: usize = 384;
 
-/// How the half of an n x n matrix lies: bands of `height` rows, one after the other; the band that begins with row i runs from
-/// column i to the end, in pieces of as many columns as [`breadth`](Layout::breadth) says, one after the other. The square
-/// on the diagonal of a band is stored whole, in the first piece.
+/// How the half of an n x n matrix lies: bands of `height` rows, one after the other; the band that begins with row i
+/// runs from column i to the end, in pieces of as many columns as [`breadth`](Layout::breadth) says, one after the
+/// other. The square on the diagonal of a band is stored whole, in the first piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     dim: usize,

@@ -11,15 +11,16 @@
 //!
 //! ## Conventions
 //!
-//! Eigenvalues descend. The entry of largest magnitude in each vector is positive. Divisors are `n - ddof`. What a fit finds
-//! is `f64`, scores and kernel values are of the type of the rows; `f32` data may be accumulated in `f32` inside one centred
-//! panel of at most 512 rows. The same input gives the same bits for any number of threads. `docs/math.md` states every rule with its reason.
+//! Eigenvalues descend. The entry of largest magnitude in each vector is positive. Divisors are `n - ddof`. What a fit
+//! finds is `f64`, scores and kernel values are of the type of the rows; `f32` data may be accumulated in `f32` inside
+//! one centred panel of at most 512 rows. The same input gives the same bits for any number of threads. `docs/math.md`
+//! states every rule with its reason.
 //!
 //! ## Rooms
 //!
-//! `bands`, `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`]
-//! < `python`. A room uses what stands before it, never after it, never beside it. Only `python` (feature `python`)
-//! knows PyO3 and NumPy.
+//! `bands`, `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] <
+//! [`hsic`] < [`models`] < `python`. A room uses what stands before it, never after it, never beside it. Only `python`
+//! (feature `python`) knows PyO3 and NumPy.
 
 pub mod bands;
 pub mod covariance;

@@ -1,7 +1,8 @@
 //! What the core reads: `f32` or `f64` matrices with any non-negative strides, borrowed as one slice.
 //!
 //! A view keeps the slice that holds the matrix, so that a hot loop gets each contiguous row back as a slice without
-//! `unsafe`; nalgebra's own views cannot give one back (and iterate zero strides wrongly). Owned matrices are nalgebra's.
+//! `unsafe`; nalgebra's own views cannot give one back (and iterate zero strides wrongly). Owned matrices are
+//! nalgebra's.
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -238,8 +239,8 @@ pub fn zeros<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
     Ok(vec![T::of(0.0); len])
 }
 
-/// Whether the machine grants a buffer of `len` elements for `what`: asked before one is made by what ends the process when
-/// it is refused.
+/// Whether the machine grants a buffer of `len` elements for `what`: asked before one is made by what ends the process
+/// when it is refused.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -260,8 +261,9 @@ pub fn room<T: Element>(len: usize, what: &'static str) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
-/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of `to`.
-/// Above this room there is [`simd::transpose`](crate::simd::transpose::transpose), which does so in registers where it can.
+/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of
+/// `to`. Above this room there is [`simd::transpose`](crate::simd::transpose::transpose), which does so in registers
+/// where it can.
 ///
 /// Block by block: a cache line of each row is read whole, and a line of each column written whole.
 pub fn transpose<T: Element>(

@@ -81,7 +81,8 @@ const GROUPS: [Group; 2] = [
 ];
 
 impl Group {
-    /// The limit less what is used and cannot be taken back; the limit itself where its use is not told, nothing without one.
+    /// The limit less what is used and cannot be taken back; the limit itself where its use is not told, nothing
+    /// without one.
     fn left(&self, read: impl Fn(&str) -> Option<String>) -> Option<u128> {
         let number = |text: &str| text.trim().parse::<u128>().ok();
         let limit = number(&read(self.limit)?)?; // "max" is no number

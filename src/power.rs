@@ -21,8 +21,8 @@ pub fn exponent(x: f64) -> i32 {
 /// Units are kept where they and their inverses are normal numbers.
 const LIMIT: i32 = 1000;
 
-/// The unit, 2^e, of data whose largest magnitude is x: the smallest e with |x| < 2^e, within +-1000. Scaling by it is exact,
-/// and near 1 no square over- or underflows. 0 for 0 and for what is not finite.
+/// The unit, 2^e, of data whose largest magnitude is x: the smallest e with |x| < 2^e, within +-1000. Scaling by it is
+/// exact, and near 1 no square over- or underflows. 0 for 0 and for what is not finite.
 #[must_use]
 pub fn unit(x: f64) -> i32 {
     if x == 0.0 || !x.is_finite() { 0 } else { exponent(x).clamp(-LIMIT, LIMIT) }

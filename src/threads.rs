@@ -108,8 +108,8 @@ impl Team<'_> {
         let count = items.len();
         let queue = Mutex::new(items.into_iter().enumerate());
         let results = Mutex::new(Vec::with_capacity(count));
-        // This thread begins at the front, the others at the back: in maps over the same data each meets what its caches
-        // hold.
+        // This thread begins at the front, the others at the back: in maps over the same data each meets what its
+        // caches hold.
         let take = |front: bool| if front { locked(&queue).next() } else { locked(&queue).next_back() };
         let work = |front| {
             while let Some((at, item)) = take(front) {
@@ -134,8 +134,8 @@ impl Team<'_> {
         results.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Waits for the helpers, awake at first (see [`WAKEFUL`]), and looks whether to stop. A helper has others to help while
-    /// it waits.
+    /// Waits for the helpers, awake at first (see [`WAKEFUL`]), and looks whether to stop. A helper has others to help
+    /// while it waits.
     fn stay_awake(&self, helping: &AtomicUsize) {
         if rayon::current_thread_index().is_some() {
             return;
@@ -157,11 +157,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` on the calling thread, with a team of `threads` threads that it is one of, and calls `poll` there every 50 ms;
-/// once that says `true`, the team's next [`check`](Team::check) ends the work.
+/// Runs `work` on the calling thread, with a team of `threads` threads that it is one of, and calls `poll` there every
+/// 50 ms; once that says `true`, the team's next [`check`](Team::check) ends the work.
 ///
-/// The calling thread is awake and its caches are warm; of a pool with the others it takes what help there is. A panic in
-/// `work`, in whichever thread, is raised again here.
+/// The calling thread is awake and its caches are warm; of a pool with the others it takes what help there is. A panic
+/// in `work`, in whichever thread, is raised again here.
 pub fn run<R: Send>(threads: usize, poll: impl FnMut() -> bool + Send, work: impl FnOnce(&Team) -> R + Send) -> R {
     let watch = Watch::new(poll);
     // None also where the system refuses to start threads.
@@ -196,8 +196,8 @@ fn pool(threads: usize) -> Option<&'static Pool> {
 
 /// The entry of that pool, one for a process and a size.
 ///
-/// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever. The
-/// locks of the entries belong to one process each.
+/// No lock: a fork may happen while another thread looks a pool up, and the child would wait for that lock for ever.
+/// The locks of the entries belong to one process each.
 #[allow(unsafe_code)]
 fn entry(process: u32, threads: usize) -> &'static Entry {
     static NEWEST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());

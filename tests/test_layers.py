@@ -1,4 +1,4 @@
-"""The layer rule of the Rust core, read off its `use crate::` lines."""
+"""The layer rule of the Rust core, read off its `use crate::` lines, and the width of its comments."""
 
 import pathlib
 import re
@@ -55,3 +55,11 @@ def test_only_the_room_python_knows_python(path):
 def test_the_reader_of_use_lines():
     text = "use crate::simd::{Lane, run};\nuse crate::{error::{Error, Result}, Team};\n// crate::hsic"
     assert sorted(rooms_used(text)) == ["Team", "error", "simd"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_comments_keep_to_the_width_of_the_code(path):
+    """rustfmt wraps code, and leaves comments as long as they are."""
+    width = int(re.search(r"max_width = (\d+)", (SOURCE.parent / "rustfmt.toml").read_text())[1])
+    lines = path.read_text().splitlines()
+    assert [line for line in lines if line.lstrip().startswith("//") and len(line) > width] == []

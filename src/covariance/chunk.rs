@@ -60,8 +60,8 @@ impl<T: Lane> Scratch<T> {
         Ok(Fading::new(moments, kept))
     }
 
-    /// The moments of rows of very different weights, merged from those of rows of similar ones: rows that hardly count may
-    /// lie so far away that in their unit nothing is left of the others, or of themselves.
+    /// The moments of rows of very different weights, merged from those of rows of similar ones: rows that hardly count
+    /// may lie so far away that in their unit nothing is left of the others, or of themselves.
     fn of_bands(
         &mut self,
         x: MatrixView<T>,
@@ -120,7 +120,8 @@ impl<T: Lane> Scratch<T> {
         self.product.add(x.rows(), team, |rows| x.rows_in(rows), pack, add)
     }
 
-    /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the caller.
+    /// S = P'P - r r' / w with r = 1'P: the scatter about the mean instead of the pilot. Rows are counted by the
+    /// caller.
     fn correct(&self, pilot: &mut Pilot<T>, weight: f64, centered: bool) -> Result<Moments> {
         let dim = self.sums.len();
         let mut scatter = zeros(row_start(dim, dim), "the scatter of X")?;
@@ -146,8 +147,9 @@ impl<T: Lane> Scratch<T> {
     }
 }
 
-/// Whether the rows that were too light to be summed with the others count beside them, for they lie far away: w r^2 and
-/// UNSEEN eps S_jj are compared, w the weight of all of them and r the largest distance from the mean of the others.
+/// Whether the rows that were too light to be summed with the others count beside them, for they lie far away: w r^2
+/// and UNSEEN eps S_jj are compared, w the weight of all of them and r the largest distance from the mean of the
+/// others.
 fn light_rows_count<T: Lane>(x: MatrixView<T>, weights: &ChunkWeights<T>, moments: &Moments) -> bool {
     let (mut weight, mut reach) = (0.0, Vec::new());
     let (mean, _) = moments.mean_parts();

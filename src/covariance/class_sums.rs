@@ -1,6 +1,7 @@
 //! Sums of the rows of each class, about a pilot row, in one read of the data and O(d C) memory.
 //!
-//! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and n_c (mu_c - mu) = s_c - (n_c / n) s.
+//! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and n_c (mu_c - mu) = s_c - (n_c /
+//! n) s.
 
 use super::classes::Classes;
 use crate::error::{Error, Result};
@@ -25,12 +26,13 @@ const GROUPS: usize = 16;
 const ROWS_PER_CLASS: usize = 16;
 /// Fewest values of a group: about 0.2 ms of work.
 const GROUP_VALUES: usize = 1 << 18;
-/// Numbers a column beside the sums of the classes: the pilot, what it is made of, their total, and the mean in two parts.
+/// Numbers a column beside the sums of the classes: the pilot, what it is made of, their total, and the mean in two
+/// parts.
 const A_COLUMN: usize = 6;
 /// Bytes between the row that is added and the one that is sent for: a fraction of the second cache.
 const AHEAD_BYTES: usize = 1 << 14;
-/// Elements added, and of the later row sent for, at a time: few enough to be on their way together. Shorter rows are read
-/// ahead well enough without.
+/// Elements added, and of the later row sent for, at a time: few enough to be on their way together. Shorter rows are
+/// read ahead well enough without.
 const PIECE: usize = 64;
 
 /// The sums, and the pilot they are about.
@@ -153,8 +155,8 @@ fn add_rows<T: Lane>(
     Ok(())
 }
 
-/// `sums[code of row i] += row i - pilot`, for contiguous rows. Meanwhile the memory is asked for later ones: of itself it
-/// reads too little ahead.
+/// `sums[code of row i] += row i - pilot`, for contiguous rows. Meanwhile the memory is asked for later ones: of itself
+/// it reads too little ahead.
 struct Add<'a, T> {
     /// At least as many as there are codes.
     rows: MatrixView<'a, T>,

@@ -21,7 +21,8 @@ impl Classes {
         Self { codes, sizes }
     }
 
-    /// Rows of finite numbers: those whose numbers are all equal share a class. Classes are numbered as they first appear.
+    /// Rows of finite numbers: those whose numbers are all equal share a class. Classes are numbered as they first
+    /// appear.
     #[must_use]
     pub fn of_rows<T: Element>(x: MatrixView<T>) -> Self {
         let mut seen: HashMap<Box<[u64]>, u32> = HashMap::new();

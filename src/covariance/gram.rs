@@ -45,8 +45,8 @@ pub fn gram<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<Scaled> {
     Ok(Scaled { matrix: DMatrix::from_vec(n, n, matrix), exponent: 2 * unit })
 }
 
-/// `Y Y'` itself: each entry right beside the lengths of its own two rows, however much larger others are. Entries beyond
-/// the range of `f64` are honestly 0 or infinite.
+/// `Y Y'` itself: each entry right beside the lengths of its own two rows, however much larger others are. Entries
+/// beyond the range of `f64` are honestly 0 or infinite.
 ///
 /// # Errors
 /// Those of [`gram`].
@@ -58,7 +58,8 @@ pub fn inner_products<T: Lane>(rows: &Centered<T>, team: &Team) -> Result<DMatri
     Ok(scaled.unscaled())
 }
 
-/// Squared lengths down to 2^-SMALL, in `f64` and in `f32`, and products down to that of two such rows, keep their digits.
+/// Squared lengths down to 2^-SMALL, in `f64` and in `f32`, and products down to that of two such rows, keep their
+/// digits.
 const SMALL: [i32; 2] = [960, 100];
 
 /// Whether a row that is not zero is too short for the common unit.

@@ -19,7 +19,8 @@ use std::ops::Range;
 
 /// Most rows that share a pilot: bounds what the correction can lose to 1 + 8192/256.
 const CHUNK_ROWS: usize = 8192;
-/// Groups whose moments are held at once, at least, before they are merged: all of them would need four times the memory.
+/// Groups whose moments are held at once, at least, before they are merged: all of them would need four times the
+/// memory.
 const WAVE: usize = 4;
 /// Exponents up to which the product of two powers of two is a normal number.
 const PLAIN: i32 = 500;
@@ -255,8 +256,8 @@ impl Moments {
         self.epsilon == f64::from(f32::EPSILON)
     }
 
-    /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing of
-    /// its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
+    /// Which columns vary. A column whose standard deviation (divisor: the weight) is at most `eps |mean|`, the spacing
+    /// of its own numbers, is constant to rounding; a column of equal numbers has scatter exactly 0.
     #[must_use]
     pub fn alive(&self) -> Vec<bool> {
         let alive = |j: usize| self.deviation(j, self.weight) > self.epsilon * self.mean_high[j].abs();

@@ -67,16 +67,16 @@ impl<T: Lane> Pilot<T> {
         Self::from_spread(spread, total, centered, shape)
     }
 
-    /// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that `square(j)`, the sum of its
-    /// squares, is lost.
+    /// Whether a column that was 0 in the sample is not 0, but so small in its guessed unit that `square(j)`, the sum
+    /// of its squares, is lost.
     pub(super) fn lost(&self, x: MatrixView<T>, square: impl Fn(usize) -> f64) -> bool {
         let small = <T as Element>::MIN_POSITIVE.sqrt();
         let lost = |&j: &usize| square(j) < small && (0..x.rows()).any(|i| x.at(i, j) != 0.0);
         self.guessed.iter().any(lost)
     }
 
-    /// Whether the rows furthest away weigh so little that the squares of the others have lost digits in their unit: `square(j)`,
-    /// the sum of the squares of `rows` rows, each of them off by the smallest normal number.
+    /// Whether the rows furthest away weigh so little that the squares of the others have lost digits in their unit:
+    /// `square(j)`, the sum of the squares of `rows` rows, each of them off by the smallest normal number.
     pub(super) fn blurred(&self, rows: usize, square: impl Fn(usize) -> f64) -> bool {
         let least = rows as f64 * <T as Element>::MIN_POSITIVE / T::EPSILON;
         self.varying.iter().any(|&j| square(j) < least)
@@ -116,8 +116,8 @@ impl<T: Lane> Pilot<T> {
     }
 }
 
-/// Number of rows sampled out of `rows`. The center then lies within sqrt(S_jj / m) of the mean, S_jj the scatter and m the
-/// sample, so that the correction loses a factor of at most 1 + n/m <= 33, and about 1 + 1/m unless the sample is
+/// Number of rows sampled out of `rows`. The center then lies within sqrt(S_jj / m) of the mean, S_jj the scatter and m
+/// the sample, so that the correction loses a factor of at most 1 + n/m <= 33, and about 1 + 1/m unless the sample is
 /// singular.
 fn size(rows: usize) -> usize {
     let wanted = (rows / SHARE).clamp(SAMPLE.0, SAMPLE.1) / BLOCK * BLOCK;

@@ -9,8 +9,8 @@ use crate::simd::tiling::Shape;
 use crate::threads::{Team, split};
 use std::ops::Range;
 
-/// Rows * cols^2 of the panels that a team shares between two waits for each other, some milliseconds of work, and how many
-/// panels at most: more of them take memory and gain nothing.
+/// Rows * cols^2 of the panels that a team shares between two waits for each other, some milliseconds of work, and how
+/// many panels at most: more of them take memory and gain nothing.
 const SHARED_WORK: usize = 256_000_000;
 const SHARED_PANELS: usize = 8;
 /// Widest P whose groups of rows each keep their own product; wider ones have one, whose bands are shared out.
@@ -31,7 +31,8 @@ pub(super) struct Product<T> {
 }
 
 impl<T: Lane> Product<T> {
-    /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by side.
+    /// For P of `cols` columns, at most `rows` rows added at once; with a team of several, for panels it packs side by
+    /// side.
     pub(super) fn new(rows: usize, cols: usize, team: &Team) -> Result<Self> {
         let shape = Shape::of::<T>(cols);
         let capacity = Panel::<T>::length(rows);
@@ -45,8 +46,8 @@ impl<T: Lane> Product<T> {
         self.shape
     }
 
-    /// Adds the rows `0..rows` of P, which `pack` writes to a panel from `source`; each panel is then shown to `packed`, in
-    /// order.
+    /// Adds the rows `0..rows` of P, which `pack` writes to a panel from `source`; each panel is then shown to
+    /// `packed`, in order.
     pub(super) fn add<'a>(
         &mut self,
         rows: usize,
@@ -81,8 +82,8 @@ fn shared(all: usize, rows: usize, cols: usize, team: &Team) -> usize {
     enough.clamp(1, SHARED_PANELS).next_multiple_of(team.threads()).min(all).max(1)
 }
 
-/// The groups of rows whose products are summed apart, by one thread each, and merged in order; a single group where the
-/// team shares the bands instead. From the sizes alone.
+/// The groups of rows whose products are summed apart, by one thread each, and merged in order; a single group where
+/// the team shares the bands instead. From the sizes alone.
 pub(super) fn groups(rows: usize, cols: usize) -> Vec<Range<usize>> {
     let most = (rows / GROUP_ROWS).min(rows.saturating_mul(cols.saturating_mul(cols)) / GROUP_WORK).min(GROUPS);
     let count = if most == 0 || !is_grouped(cols) { 1 } else { 1 << most.ilog2() };

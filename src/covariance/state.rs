@@ -5,8 +5,8 @@ use crate::matrix::Element;
 
 /// Exponents beyond this cannot come from numbers that `f64` holds.
 const LARGEST_EXPONENT: i32 = 2200;
-/// How far |S_ij| may lie above sqrt(S_ii S_jj): single-precision panels of 192 rows about a pilot that costs a factor of 33
-/// leave 10^-3 at most, and a sum of rows that is refused is lost.
+/// How far |S_ij| may lie above sqrt(S_ii S_jj): single-precision panels of 192 rows about a pilot that costs a factor
+/// of 33 leave 10^-3 at most, and a sum of rows that is refused is lost.
 const ROOM: f64 = 1.25;
 
 /// Everything that [`Moments`](super::Moments) holds.
@@ -48,8 +48,8 @@ impl MomentsState {
         self.weight == 0.0 && self.epsilon == 0.0 && numbers.all(|&x| x == 0.0)
     }
 
-    /// Whether the scatter is bounded by its diagonal, |S_ij| <= sqrt(S_ii S_jj), and the precision one that there is. The
-    /// weight may be anything: it fades.
+    /// Whether the scatter is bounded by its diagonal, |S_ij| <= sqrt(S_ii S_jj), and the precision one that there is.
+    /// The weight may be anything: it fades.
     fn is_of_rows(&self) -> bool {
         let d = self.exponents.len();
         // A scatter that has faded to the end of the range has been rounded there, entry by entry.

@@ -1,4 +1,5 @@
-//! Sample weights (frequencies): checked once, and brought near 1 chunk by chunk, so that they take no memory of their own.
+//! Sample weights (frequencies): checked once, and brought near 1 chunk by chunk, so that they take no memory of their
+//! own.
 
 use crate::error::{Error, Result};
 use crate::matrix::{Element, MatrixView};
@@ -13,7 +14,8 @@ pub(super) const NAME: &str = "sample_weight";
 /// Binary orders of magnitude that the weights of rows summed together may span, in `f32` and in `f64`: they and their
 /// products with squares near 1 are normal numbers.
 const TOGETHER: [i32; 2] = [120, 1000];
-/// The same where lighter rows lie so far away that they count: the products of either end keep their digits in any type.
+/// The same where lighter rows lie so far away that they count: the products of either end keep their digits in any
+/// type.
 const APART: i32 = 60;
 
 /// Refuses weights that are negative, not finite, all zero, or not one for each of `rows` rows.
@@ -38,8 +40,8 @@ pub fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// What rows count: a frequency, times a factor for each row that has come after them. Rows of frequency 0 are absent and make
-/// no other row older.
+/// What rows count: a frequency, times a factor for each row that has come after them. Rows of frequency 0 are absent
+/// and make no other row older.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowWeights<'a> {
     /// One frequency a row, checked; without, each is 1.
@@ -56,8 +58,8 @@ impl<'a> RowWeights<'a> {
     }
 }
 
-/// The weights of one chunk after the other, as they are, and some of them times 4^-level, so that their roots are near 1 in
-/// any element type.
+/// The weights of one chunk after the other, as they are, and some of them times 4^-level, so that their roots are near
+/// 1 in any element type.
 #[derive(Debug)]
 pub(super) struct ChunkWeights<T> {
     original: Vec<f64>,
@@ -76,8 +78,8 @@ impl<T> Default for ChunkWeights<T> {
 }
 
 impl<T: Lane> ChunkWeights<T> {
-    /// Takes the rows in `range`: all those that can be summed together with the heaviest. What everything before them is
-    /// multiplied by: the factor for each of them.
+    /// Takes the rows in `range`: all those that can be summed together with the heaviest. What everything before them
+    /// is multiplied by: the factor for each of them.
     pub(super) fn fill(&mut self, rows: RowWeights, range: Range<usize>) -> f64 {
         self.original.clear();
         match rows.given {
@@ -111,7 +113,8 @@ impl<T: Lane> ChunkWeights<T> {
         }
     }
 
-    /// The exponents of the heaviest rows below 2^(exponent - 1) with those that can be summed with them wherever they lie.
+    /// The exponents of the heaviest rows below 2^(exponent - 1) with those that can be summed with them wherever they
+    /// lie.
     pub(super) fn band_below(&self, exponent: i32) -> Option<RangeInclusive<i32>> {
         self.heaviest_below(exponent).map(|heaviest| heaviest - APART + 1..=heaviest)
     }
@@ -147,8 +150,8 @@ impl<T: Lane> ChunkWeights<T> {
     }
 }
 
-/// The first row of the largest weight: distances are taken from it, for one that hardly counts may lie so far away that
-/// the others are lost beside it.
+/// The first row of the largest weight: distances are taken from it, for one that hardly counts may lie so far away
+/// that the others are lost beside it.
 #[must_use]
 pub fn heaviest<T: Element>(weights: &[T]) -> usize {
     let largest = weights.iter().fold(T::of(0.0), |most, &w| if w > most { w } else { most });

@@ -16,8 +16,8 @@ use std::collections::HashMap;
 
 /// Rows packed at a time for products of columns: a block of 24 x 24 columns then lasts some 0.3 ms.
 const ROWS: usize = 4096;
-/// Terms that are added at a time in sums over the rows: of equal ones a sum may be wrong by as many roundings. Products are
-/// summed over the rows packed at a time, and so is what is subtracted from them.
+/// Terms that are added at a time in sums over the rows: of equal ones a sum may be wrong by as many roundings.
+/// Products are summed over the rows packed at a time, and so is what is subtracted from them.
 pub(super) const TERMS: usize = ROWS;
 
 /// A side whose kernel is an inner product of few features.

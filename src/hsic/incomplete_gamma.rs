@@ -100,9 +100,9 @@ fn small(a: f64, x: f64) -> f64 {
 /// sqrt(a / 2) eta beyond which exp(-a eta^2 / 2) is 0 in `f64`.
 const FAR: f64 = 28.0;
 
-/// erfc(z) / 2 + exp(-z^2) / sqrt(2 pi a) [c_0(eta) + c_1(eta) / a + ..], z = sqrt(a / 2) eta, for large a at any x: the
-/// expansion of Temme (1979), DLMF 8.12.4 and 8.12.7. Of a > 10^5 only |eta| < 0.13 is not settled: the Taylor series of
-/// the c_k (DLMF 8.12.11) take a few terms.
+/// erfc(z) / 2 + exp(-z^2) / sqrt(2 pi a) [c_0(eta) + c_1(eta) / a + ..], z = sqrt(a / 2) eta, for large a at any x:
+/// the expansion of Temme (1979), DLMF 8.12.4 and 8.12.7. Of a > 10^5 only |eta| < 0.13 is not settled: the Taylor
+/// series of the c_k (DLMF 8.12.11) take a few terms.
 fn uniform(a: f64, x: f64) -> f64 {
     let eta = eta((x - a) / a);
     let z = (0.5 * a).sqrt() * eta;
@@ -139,8 +139,8 @@ fn eta(m: f64) -> f64 {
     m * (2.0 * (1.0 - 2.0 * r * rest / (2.0 + m)) / (2.0 + m)).sqrt()
 }
 
-/// x^a e^-x / Gamma(a). For large a as sqrt(a / 2 pi) exp(-a eta^2 / 2) over Stirling's correction: the powers themselves
-/// would leave few digits of their quotient.
+/// x^a e^-x / Gamma(a). For large a as sqrt(a / 2 pi) exp(-a eta^2 / 2) over Stirling's correction: the powers
+/// themselves would leave few digits of their quotient.
 fn density(a: f64, x: f64) -> f64 {
     if a >= LARGE {
         let z = (0.5 * a).sqrt() * eta((x - a) / a);
@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn shapes_of_any_size_end_at_once_with_the_right_value() {
-        // From mpmath: its own function below 2e4, the integral of the density above, with 40 digits more than the shape has.
+        // From mpmath: its own function below 2e4, the integral of the density above, with 40 digits more than the
+        // shape has.
         let known = [
             (1e-6, 1e-300, 6.899_601_809_893_741e-4),
             (1e-6, 0.5, 5.597_738_881_556_345e-7),

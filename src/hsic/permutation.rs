@@ -24,8 +24,8 @@ const ABREAST: usize = 4;
 const LINE: usize = 8;
 
 /// A permuted statistic this near to the observed one, in units of eps |HKH| |HLH|, is the same but for rounding: the
-/// error of a sum of n^2 products in blocks, with a margin. A side that is no more than the rounding of a constant counts
-/// with that: then all permutations tie.
+/// error of a sum of n^2 products in blocks, with a margin. A side that is no more than the rounding of a constant
+/// counts with that: then all permutations tie.
 const TIES: f64 = 64.0;
 
 /// How many permutations, and from which seed.

@@ -72,7 +72,8 @@ mod tests {
             *counts.entry(shuffled(4, 1, index)).or_insert(0u32) += 1;
         }
         assert_eq!(counts.len(), 24);
-        // 1000 expected each, standard deviation 31: chi squared with 23 degrees of freedom is below 60 but once in 10^5.
+        // 1000 expected each, standard deviation 31: chi squared with 23 degrees of freedom is below 60 but once in
+        // 10^5.
         let chi: f64 = counts.values().map(|&c| (f64::from(c) - 1000.0).powi(2) / 1000.0).sum();
         assert!(chi < 60.0, "{chi}");
         assert_ne!(shuffled(20, 1, 0), shuffled(20, 2, 0));

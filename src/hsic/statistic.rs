@@ -11,7 +11,8 @@ use crate::simd::{Aligned, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
-/// Values of a kernel that should all be the same differ by this many roundings at most, such as cosines of parallel rows.
+/// Values of a kernel that should all be the same differ by this many roundings at most, such as cosines of parallel
+/// rows.
 const ROUNDINGS: f64 = 8.0;
 
 /// Which estimate of the criterion.
@@ -142,8 +143,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// From the sum of squares over i != j and what it is a difference from, row sums and diagonal, and the constant that was
-    /// removed.
+    /// From the sum of squares over i != j and what it is a difference from, row sums and diagonal, and the constant
+    /// that was removed.
     fn of(estimator: Estimator, (squares, reduced): (f64, f64), side: (&[f64], &[f64]), pilot: f64) -> Self {
         let n = side.0.len() as f64;
         let Estimate { value, terms } = estimate(estimator, squares, side, side);

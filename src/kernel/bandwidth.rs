@@ -124,7 +124,8 @@ struct Census {
 }
 
 impl Distances<'_> {
-    /// The distances of rank `first` and `second` (equal or neighbours), counted from 0. Exact: the guess costs time only.
+    /// The distances of rank `first` and `second` (equal or neighbours), counted from 0. Exact: the guess costs time
+    /// only.
     fn ranked(&self, first: u64, second: u64, (mut low, mut high): (f64, f64)) -> Result<(f64, f64)> {
         loop {
             let mut census = self.census(low, high, 0)?;

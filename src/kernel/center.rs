@@ -5,8 +5,8 @@ use crate::matrix::{Element, MatrixView};
 use crate::power;
 use crate::threads::Team;
 
-/// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the same
-/// order, so the means of a symmetric matrix are the same bits, and the centred matrix is exactly symmetric.
+/// Rows (and columns) whose sums are formed together. Sums along rows and along columns add the same numbers in the
+/// same order, so the means of a symmetric matrix are the same bits, and the centred matrix is exactly symmetric.
 const BAND: usize = 512;
 
 /// Partial sums kept side by side within a band, by position modulo this.
@@ -32,7 +32,8 @@ impl KernelMeans {
     /// The means of the columns of `k` and of all of it. Time O(n^2), memory O(n) a band.
     ///
     /// # Errors
-    /// [`Error::Value`] when `k` is not square or empty, [`Error::NotFinite`], [`Error::Interrupted`]; `what` names `k`.
+    /// [`Error::Value`] when `k` is not square or empty, [`Error::NotFinite`], [`Error::Interrupted`]; `what` names
+    /// `k`.
     pub fn of<T: Element>(k: MatrixView<T>, what: &'static str, team: &Team) -> Result<Self> {
         Ok(Sums::of(k, what, team)?.means)
     }
@@ -82,8 +83,8 @@ impl KernelMeans {
     /// `rows`: row-major, n_new x n.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `rows` does not hold whole rows, [`Error::NotFinite`], [`Error::Value`] where a centred value
-    /// is beyond the range of its type, [`Error::Interrupted`].
+    /// [`Error::Shape`] when `rows` does not hold whole rows, [`Error::NotFinite`], [`Error::Value`] where a centred
+    /// value is beyond the range of its type, [`Error::Interrupted`].
     pub fn center_rows<T: Element>(&self, rows: &mut [T], team: &Team) -> Result<()> {
         let n = self.len();
         if n == 0 || !rows.len().is_multiple_of(n) {

@@ -12,8 +12,8 @@ use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Values of a band that is used at once, in bytes: it stays in the second cache. More where rows are so long that strips
-/// share what they read, for then the values are few beside it.
+/// Values of a band that is used at once, in bytes: it stays in the second cache. More where rows are so long that
+/// strips share what they read, for then the values are few beside it.
 const BAND_BYTES: usize = 1 << 19;
 
 /// k(x_i, y_j) of two packed sets.
@@ -24,7 +24,8 @@ pub struct Cross<'a, T> {
 }
 
 impl<'a, T: Lane> Cross<'a, T> {
-    /// Packs the rows of `x` and of `y`, which have as many columns. A centred linear kernel is taken about the mean of `y`.
+    /// Packs the rows of `x` and of `y`, which have as many columns. A centred linear kernel is taken about the mean of
+    /// `y`.
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::TooFew`] without rows, [`Error::Shape`] when the numbers of columns differ.

@@ -8,7 +8,8 @@ use crate::power;
 /// Exponents beyond this are cut, so that a factor 2^-e and its inverse are normal numbers.
 const FARTHEST: i32 = 1000;
 
-/// Numbers a column that are there at once: the extent, the middle that its mean is taken about, and the factors of a unit.
+/// Numbers a column that are there at once: the extent, the middle that its mean is taken about, and the factors of a
+/// unit.
 const A_COLUMN: usize = 5;
 
 /// Lowest, highest and mean value of each column.
@@ -55,7 +56,8 @@ impl Extent {
         Ok(extent)
     }
 
-    /// About the middle of each column's range, in units of the widest: no sum overflows, and a constant is its own mean.
+    /// About the middle of each column's range, in units of the widest: no sum overflows, and a constant is its own
+    /// mean.
     fn find_mean<T: Element>(&mut self, x: MatrixView<T>) {
         let unit = self.spread_exponent();
         let (down, n) = (power::power(-unit), x.rows() as f64);
@@ -117,8 +119,8 @@ impl Extent {
         self.low.iter().zip(&self.high).map(|(l, h)| if l < h { factor } else { 0.0 }).collect()
     }
 
-    /// Largest squared distance of the rows of `x` from the rounded mean, and the sum of the column variances (divisor n),
-    /// in units of 2^(2 exponent).
+    /// Largest squared distance of the rows of `x` from the rounded mean, and the sum of the column variances (divisor
+    /// n), in units of 2^(2 exponent).
     #[must_use]
     pub fn squared_distances<T: Element>(&self, x: MatrixView<T>, exponent: i32) -> (f64, f64) {
         let factors = self.factors(exponent);

@@ -16,8 +16,8 @@ use std::slice::from_mut;
 /// New rows up to which packing the reference rows does not pay.
 const FEW: usize = 4;
 
-/// Exponents of gamma, of `f32` and `f64`, for which a square or product that leaves the normal numbers at their lower end
-/// is, times gamma, nothing beside 1; at the upper end the sum is seen to be infinite.
+/// Exponents of gamma, of `f32` and `f64`, for which a square or product that leaves the normal numbers at their lower
+/// end is, times gamma, nothing beside 1; at the upper end the sum is seen to be infinite.
 const MODERATE: [i32; 2] = [64, 400];
 
 /// Writes the kernel matrix and says so, where this road is the shorter one and no sum leaves the range of numbers:
@@ -51,7 +51,8 @@ pub(super) fn few_rows<T: Lane>(x: MatrixView<T>, y: MatrixView<T>, kernel: &Ker
     }
 }
 
-/// The kernel of sums over coordinates of x, times a power of two, and y (rows of `d`); `false` where a sum is not finite.
+/// The kernel of sums over coordinates of x, times a power of two, and y (rows of `d`); `false` where a sum is not
+/// finite.
 fn all<F: Form, T: Lane>(
     rows: MatrixView<T>,
     (y, d): (&[T], usize),

@@ -20,8 +20,8 @@ use crate::threads::Team;
 /// `x`: n x d, `y`: m x d. Time O(n m d), half of it for one set; memory: the result and a packed copy of the data.
 ///
 /// # Errors
-/// [`Error::NotFinite`], [`Error::Shape`] when the numbers of columns differ, [`Error::Memory`], [`Error::Value`] when a
-/// fractional power meets a negative number, [`Error::Interrupted`].
+/// [`Error::NotFinite`], [`Error::Shape`] when the numbers of columns differ, [`Error::Memory`], [`Error::Value`] when
+/// a fractional power meets a negative number, [`Error::Interrupted`].
 pub fn kernel_matrix<T: Lane>(
     x: MatrixView<T>,
     y: Option<MatrixView<T>>,
@@ -88,8 +88,8 @@ pub fn half_layout(n: usize) -> Layout {
 /// [`kernel_matrix_wide`] stored by half, as [`half_layout`] says; returns its means.
 ///
 /// # Errors
-/// As [`kernel_matrix`]; [`Error::Shape`] for a buffer of another length, [`Error::NotFinite`] for a kernel value beyond
-/// the range of `f64`.
+/// As [`kernel_matrix`]; [`Error::Shape`] for a buffer of another length, [`Error::NotFinite`] for a kernel value
+/// beyond the range of `f64`.
 pub fn kernel_half<T: Element>(x: MatrixView<T>, kernel: &Kernel, out: &mut [f64], team: &Team) -> Result<KernelMeans> {
     let wanted = half_layout(x.rows()).len();
     if out.len() != wanted {

@@ -1,5 +1,5 @@
-//! The kernel matrix of a set of long rows with itself, where it is a function of their products: a Gram matrix whose rows
-//! become kernel values while they are near.
+//! The kernel matrix of a set of long rows with itself, where it is a function of their products: a Gram matrix whose
+//! rows become kernel values while they are near.
 
 use super::range::holds;
 use super::recipe::{Meeting, Plan, plan};
@@ -25,7 +25,8 @@ const A_COLUMN: usize = 5;
 /// Largest exponent of a factor in f32: far enough from 127 for the differences and for the squares of what they leave.
 const REACH: i32 = 100;
 
-/// Fills the n x n buffer `out` and says so; leaves kernels that are no function of products, and short rows, to others.
+/// Fills the n x n buffer `out` and says so; leaves kernels that are no function of products, and short rows, to
+/// others.
 pub(super) fn whole<T: Lane>(
     x: MatrixView<T>,
     kernel: &Kernel,

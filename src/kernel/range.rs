@@ -8,8 +8,8 @@ use crate::simd::Lane;
 use crate::simd::pairs::{Group, strip};
 use pulp::Simd;
 
-/// Exponents, of `f32` and `f64`, of the largest rate in one unit: the sums that matter are about 1 / rate, and eps of these
-/// is a normal number, so that what underflows in however many terms is nothing beside them.
+/// Exponents, of `f32` and `f64`, of the largest rate in one unit: the sums that matter are about 1 / rate, and eps of
+/// these is a normal number, so that what underflows in however many terms is nothing beside them.
 const REACH: [i32; 2] = [100, 960];
 
 fn reach<T: Element>() -> f64 {
@@ -56,9 +56,9 @@ pub(super) fn largest<U: Element>(row: &[U]) -> f64 {
     row.iter().fold(0.0, |most, &x| most.max(x.into().abs()))
 }
 
-/// The unit of distances, `order` of which (1 or 2) multiply the rate: that of the widest column where `T` holds the rest
-/// in it. Otherwise that in which the rate is near 1, so that the distances that matter keep their digits and far ones are
-/// infinite, but none in which a row is no number: two rows as far out may be near each other.
+/// The unit of distances, `order` of which (1 or 2) multiply the rate: that of the widest column where `T` holds the
+/// rest in it. Otherwise that in which the rate is near 1, so that the distances that matter keep their digits and far
+/// ones are infinite, but none in which a row is no number: two rows as far out may be near each other.
 pub(super) fn unit_of_distances<T: Element>(gamma: Rate, order: i32, extent: &Extent) -> i32 {
     let spread = extent.spread_exponent();
     if gamma.in_units(order * spread) <= reach::<T>() {

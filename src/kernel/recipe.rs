@@ -13,8 +13,8 @@ use std::f64::consts::LOG2_E;
 /// last digits however near two rows are.
 const DIFFERENCES: usize = 64;
 
-/// Beyond [`DIFFERENCES`] columns, products serve while gamma |x - m|^2 stays below this: |x|^2 + |y|^2 - 2 x'y is wrong
-/// by about 2 eps |x - m|^2, so the kernel by 16 eps at worst.
+/// Beyond [`DIFFERENCES`] columns, products serve while gamma |x - m|^2 stays below this: |x|^2 + |y|^2 - 2 x'y is
+/// wrong by about 2 eps |x - m|^2, so the kernel by 16 eps at worst.
 const PRODUCTS: f64 = 8.0;
 
 /// Degrees up to here are taken by repeated squaring where they are whole.
@@ -28,8 +28,8 @@ const STRAIGHT: i32 = -27;
 pub enum Units {
     /// As they are.
     Plain,
-    /// Those without a bound in units of 2^[`Tiles::exponent`](super::Tiles::exponent), so that none over- or underflows.
-    /// For one set of rows.
+    /// Those without a bound in units of 2^[`Tiles::exponent`](super::Tiles::exponent), so that none over- or
+    /// underflows. For one set of rows.
     Own,
 }
 

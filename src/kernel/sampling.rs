@@ -17,7 +17,8 @@ const NEAR: i32 = 480;
 /// Digits of an `f64`: a difference of two numbers is no smaller than the smaller one's last.
 const DIGITS: i32 = 53;
 
-/// Rows i and j of the sample: of a few fixed distances in the order of the data, so that every row comes equally often.
+/// Rows i and j of the sample: of a few fixed distances in the order of the data, so that every row comes equally
+/// often.
 fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     let rounds = rounds(n);
     (0..rounds * n).map(move |s| (s % n, (s + stride(s / n, n)) % n))
@@ -62,8 +63,8 @@ pub(super) fn bracket<T: Element>(x: MatrixView<T>, factors: &[f64], l1: bool) -
     (low, high)
 }
 
-/// The unit of squared distances whose median is wanted: that of the widest column, unless the squares of most would be no
-/// normal numbers in it. Then it is that of the middle one in a sample, and far rows are infinitely far.
+/// The unit of squared distances whose median is wanted: that of the widest column, unless the squares of most would be
+/// no normal numbers in it. Then it is that of the middle one in a sample, and far rows are infinitely far.
 pub(super) fn unit_of_squares<T: Element>(x: MatrixView<T>, extent: &Extent) -> i32 {
     let spread = extent.spread_exponent();
     let mut smallest = f64::INFINITY;

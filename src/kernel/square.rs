@@ -1,5 +1,5 @@
-//! The kernel matrix of a set with itself, computed above the diagonal in squares of strips, for every square by itself:
-//! written on both sides of the diagonal, or stored by half.
+//! The kernel matrix of a set with itself, computed above the diagonal in squares of strips, for every square by
+//! itself: written on both sides of the diagonal, or stored by half.
 
 use super::Tiles;
 use super::center::{along, both_ways};
@@ -36,8 +36,8 @@ pub(super) fn whole<T: Lane>(tiles: &Tiles<T>, out: &mut [T], team: &Team) -> Re
     Ok(())
 }
 
-/// The half of the matrix that its [`layout`] stores; returns an entry as a pilot, and the sums of (K - pilot) along the
-/// rows of the whole, taken while the entries are in the first cache.
+/// The half of the matrix that its [`layout`] stores; returns an entry as a pilot, and the sums of (K - pilot) along
+/// the rows of the whole, taken while the entries are in the first cache.
 pub(super) fn half(tiles: &Tiles<f64>, out: &mut [f64], team: &Team) -> Result<(f64, Vec<f64>)> {
     let layout = layout::<f64>(tiles.rows().count());
     let mut board = Board::new(layout);

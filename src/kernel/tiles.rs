@@ -41,8 +41,8 @@ pub struct Tiles<T> {
 /// Numbers in `f64` a column that packing takes beside the rows: origin and factors, each of them twice.
 const A_COLUMN: usize = 4;
 
-/// Refuses the tiles of sets of so many `rows`, of `cols` columns, where there is no room for them: each set is filled up to
-/// whole strips.
+/// Refuses the tiles of sets of so many `rows`, of `cols` columns, where there is no room for them: each set is filled
+/// up to whole strips.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory).

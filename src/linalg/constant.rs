@@ -2,19 +2,19 @@
 
 use nalgebra::{DMatrix, DVector};
 
-/// Least squared cosine between the constant vector and the complement of the living vectors: below it, the constant lies
-/// among them but for rounding, and one of them gives way to it.
+/// Least squared cosine between the constant vector and the complement of the living vectors: below it, the constant
+/// lies among them but for rounding, and one of them gives way to it.
 const LEAST_ROOM: f64 = 0.25;
 
 /// Turns orthonormal vectors (n x k) so that the first `living` of them are orthogonal to 1 = (1, ..., 1)'; returns how
 /// many these are: one fewer than were given where 1 itself was among them, raised above the floor by rounding.
 ///
-/// An eigenvector of H K H with eigenvalue lambda_j != 0 has v'1 = 0. A computed one has v'1 / sqrt(n) of about eps lambda_1 /
-/// lambda_j, since 1 belongs to the eigenvalue 0; where lambda_j is small, what is built on V'1 = 0 loses every digit.
-/// With u = 1 / sqrt(n), delta = V'u and w = V delta / |delta|, the rotation in the plane of u and w that brings w
-/// into the complement of u is the least change that mends it. It keeps all vectors orthonormal, the dead ones too, and
-/// moves a vector no further than |delta_j|, along u, where the matrix does nothing. Where 1 lies among the living, a
-/// reflection of these brings w to the last place first, where it counts as dead.
+/// An eigenvector of H K H with eigenvalue lambda_j != 0 has v'1 = 0. A computed one has v'1 / sqrt(n) of about eps
+/// lambda_1 / lambda_j, since 1 belongs to the eigenvalue 0; where lambda_j is small, what is built on V'1 = 0 loses
+/// every digit. With u = 1 / sqrt(n), delta = V'u and w = V delta / |delta|, the rotation in the plane of u and w that
+/// brings w into the complement of u is the least change that mends it. It keeps all vectors orthonormal, the dead ones
+/// too, and moves a vector no further than |delta_j|, along u, where the matrix does nothing. Where 1 lies among the
+/// living, a reflection of these brings w to the last place first, where it counts as dead.
 pub fn turn_from_constant(vectors: &mut DMatrix<f64>, living: usize) -> usize {
     let n = vectors.nrows();
     let u = DVector::from_element(n, (n as f64).sqrt().recip());
@@ -46,9 +46,9 @@ pub fn turn_from_constant(vectors: &mut DMatrix<f64>, living: usize) -> usize {
     living
 }
 
-/// Makes V e, e = `delta` / `size` of length 1, the last of the vectors that have a share in it (but for the sign), by a
-/// reflection in which each moves by about its own share: V (I - h h' / (1 + |e_m|)), h = e with e_m + sign(e_m) in the last
-/// place m.
+/// Makes V e, e = `delta` / `size` of length 1, the last of the vectors that have a share in it (but for the sign), by
+/// a reflection in which each moves by about its own share: V (I - h h' / (1 + |e_m|)), h = e with e_m + sign(e_m) in
+/// the last place m.
 fn reflect(vectors: &mut DMatrix<f64>, delta: &[f64], size: f64) {
     let mut h: Vec<f64> = delta.iter().map(|share| share / size).collect();
     let Some(last) = h.last_mut() else { return };

@@ -12,9 +12,9 @@ use crate::simd::{Aligned, run};
 use crate::threads::Team;
 use pulp::{Simd, WithSimd};
 
-/// Updates that wait for one pass. With two, writing is a third of the traffic, the corrections stay below a hundredth of
-/// the work, and what the pass needs of them stays in 16 registers: one that applies four takes over three times as long
-/// as one that only reads.
+/// Updates that wait for one pass. With two, writing is a third of the traffic, the corrections stay below a hundredth
+/// of the work, and what the pass needs of them stays in 16 registers: one that applies four takes over three times as
+/// long as one that only reads.
 const DEFERRED: usize = 2;
 
 /// Up to this order the triangle stays in the second cache, and updating at once costs nothing.

@@ -62,7 +62,8 @@ pub(super) fn direct(a: Dense, k: usize, team: &Team) -> Result<Eigen> {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
     let few = d > EXPLICIT && k * FEW <= d;
-    // The reflectors and the eigenvectors asked for; those of the tridiagonal matrix, and as much for merging its halves.
+    // The reflectors and the eigenvectors asked for; those of the tridiagonal matrix, and as much for merging its
+    // halves.
     let whole = if few { 1 } else { 3 };
     memory::check_matrices::<f64>(1, (d, whole * d + k), "the eigenproblem")?;
     let unit = unit_of(a.entries())?;

@@ -54,8 +54,8 @@ fn norm_of(diagonal: &[f64], off_diagonal: &[f64]) -> f64 {
     })
 }
 
-/// A unit vector from a random start, orthogonal to the `others`; `None` when the last step still lost it among them, or
-/// when its residual is not `within` what is accepted.
+/// A unit vector from a random start, orthogonal to the `others`; `None` when the last step still lost it among them,
+/// or when its residual is not `within` what is accepted.
 fn iterate(
     factors: &Factors,
     others: &[f64],

@@ -16,9 +16,9 @@ use nalgebra::DMatrix;
 /// What the user knows the vectors as.
 const BASIS: &str = "the basis of the iteration";
 
-/// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the last
-/// block E of V. All of V stays orthonormal to rounding: of a product, its large projections are removed first, those on
-/// the vectors that Q is coupled to, and then all that rounding has left of any.
+/// `A V = V H + Q R E'`: V the basis, H = V'A V, Q the pending block of the next products, R what couples it to the
+/// last block E of V. All of V stays orthonormal to rounding: of a product, its large projections are removed first,
+/// those on the vectors that Q is coupled to, and then all that rounding has left of any.
 pub(super) struct Krylov<'a> {
     operator: &'a dyn Operator,
     dim: usize,
@@ -211,7 +211,8 @@ impl<'a> Krylov<'a> {
         }
     }
 
-    /// Doubles the block by random vectors, with room for it, and for four blocks beside the `kept` vectors of a restart.
+    /// Doubles the block by random vectors, with room for it, and for four blocks beside the `kept` vectors of a
+    /// restart.
     pub(super) fn widen(&mut self, kept: usize) {
         let spare = self.dim - self.basis.len() / self.dim;
         (0..self.width.min(spare)).for_each(|_| append_random(&mut self.basis, self.dim, &mut self.random));

@@ -19,8 +19,8 @@ const FORETOLD: f64 = 0.5;
 const PRODUCTS_PER_DIM: usize = 50;
 /// Products that any matrix may take, whatever its dimension.
 const LEAST_PRODUCTS: usize = 2000;
-/// Restarts in a row that may pass without the largest residual becoming half of the least before: then what is missing is
-/// rounding, of the residuals or of what they are estimated from, which no further product takes away.
+/// Restarts in a row that may pass without the largest residual becoming half of the least before: then what is missing
+/// is rounding, of the residuals or of what they are estimated from, which no further product takes away.
 const IDLE_RESTARTS: usize = 25;
 /// Values closer than this many tolerances count as one multiple eigenvalue.
 const TIE_TOLERANCES: f64 = 4.0;
@@ -28,8 +28,8 @@ const TIE_TOLERANCES: f64 = 4.0;
 /// How exact, how random, how long.
 #[derive(Clone, Copy, Debug)]
 pub struct LanczosOptions {
-    /// Largest residual |A v - theta v| of every pair, relative to the largest |theta|. No smaller than what the rounding
-    /// of the products lets through ([`Operator::resolution`]).
+    /// Largest residual |A v - theta v| of every pair, relative to the largest |theta|. No smaller than what the
+    /// rounding of the products lets through ([`Operator::resolution`]).
     pub tol: f64,
     /// Seed of the random start.
     pub seed: u64,
@@ -39,10 +39,10 @@ pub struct LanczosOptions {
 
 /// The `k` largest eigenvalues (algebraically) of A with orthonormal eigenvectors, each with a verified residual.
 ///
-/// Returns `None` when `max_products` products, 50 for each dimension, or a basis of the whole space do not suffice, and
-/// when the residuals have stopped falling, so that the caller takes the direct road: by then it is the cheaper one.
-/// Multiple eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an orthonormal
-/// completion with values of about 0. Same bits for any team.
+/// Returns `None` when `max_products` products, 50 for each dimension, or a basis of the whole space do not suffice,
+/// and when the residuals have stopped falling, so that the caller takes the direct road: by then it is the cheaper
+/// one. Multiple eigenvalues are found with all their vectors; where A has rank below k, the last vectors are an
+/// orthonormal completion with values of about 0. Same bits for any team.
 ///
 /// Cost: 40 to 200 products for k = 10 unless the spectrum is flat, plus 8 dim m operations a product; memory 2 dim m,
 /// m = max(3k + 4 width, 128) for blocks of `width` vectors: those of [`Operator::block`], 8 from k = 32 on.
@@ -167,9 +167,9 @@ impl Search<'_> {
     /// Whether copies of a multiple eigenvalue may be hidden; if so, the search for them begins.
     ///
     /// A random block of b vectors meets at most b dimensions of an eigenspace. So copies are missing only where b
-    /// values or more are equal, and they matter only where these lie above the k-th value. Then the block is doubled by
-    /// random vectors, and no answer counts until these would have shown a value above the k-th one: with
-    /// gamma = (theta - theta_k) / theta_1 the error of a Ritz value after s steps is about 4 dim exp(-4 s sqrt(gamma)) of
+    /// values or more are equal, and they matter only where these lie above the k-th value. Then the block is doubled
+    /// by random vectors, and no answer counts until these would have shown a value above the k-th one: with gamma =
+    /// (theta - theta_k) / theta_1 the error of a Ritz value after s steps is about 4 dim exp(-4 s sqrt(gamma)) of
     /// theta_1 (Kaniel and Paige; Saad 2011, theorem 6.4).
     fn looks_for_copies(&mut self, values: &[f64], allowed: f64) -> bool {
         let (k, width) = (self.goal.k, self.space.width());

@@ -11,8 +11,8 @@ const DIRECT_DIM: usize = 300;
 /// An iteration pays while the pairs are at most one in this many of the dimensions.
 const LEADING_SHARE: usize = 20;
 
-/// Relative residual of leading pairs found by iteration where nobody asks for another: the direct road's own accuracy at
-/// a few thousand dimensions.
+/// Relative residual of leading pairs found by iteration where nobody asks for another: the direct road's own accuracy
+/// at a few thousand dimensions.
 pub const RESIDUAL: f64 = 1e-12;
 
 /// Whether `k` of `dim` eigenpairs are few enough for an iteration.

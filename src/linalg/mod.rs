@@ -1,13 +1,15 @@
 //! Eigenproblems and factorisations. In reading order:
 //!
-//! - All eigenpairs of a matrix: `eigh`; `tridiagonal` (`triangle`, `deferred`: its passes over what fits the cache and what
-//!   does not), then `ql` with `explicit_q` for small sizes, `divide_conquer` with `merge`, `deflation`, `secular` and
-//!   `secular_vectors`, or `bisection` and `inverse_iteration` for a few pairs; `back_transform`, `order`.
-//! - The leading pairs: `operator` (what is multiplied with: `stream` for rows, `upper` for half of a matrix), `krylov`,
-//!   `lanczos`, `randomized`, `leading` (a matrix at hand).
+//! - All eigenpairs of a matrix: `eigh`; `tridiagonal` (`triangle`, `deferred`: its passes over what fits the cache and
+//!   what does not), then `ql` with `explicit_q` for small sizes, `divide_conquer` with `merge`, `deflation`, `secular`
+//!   and `secular_vectors`, or `bisection` and `inverse_iteration` for a few pairs; `back_transform`, `order`.
+//! - The leading pairs: `operator` (what is multiplied with: `stream` for rows, `upper` for half of a matrix),
+//!   `krylov`, `lanczos`, `randomized`, `leading` (a matrix at hand).
 //! - Without squaring: `qr`, `svd`, `refine` (small directions measured again), `remainder` (what lies beyond them).
-//! - What every result passes through: `spectrum` (order, signs, rank), `constant`, `orthogonal`, `symmetric` on the way in.
-//! - Factors and solutions: `cholesky`, `inverse`, `solve`. Products: `product`, `cross`. `unit`, `vectors`, `random`, `testing`.
+//! - What every result passes through: `spectrum` (order, signs, rank), `constant`, `orthogonal`, `symmetric` on the
+//!   way in.
+//! - Factors and solutions: `cholesky`, `inverse`, `solve`. Products: `product`, `cross`. `unit`, `vectors`, `random`,
+//!   `testing`.
 
 mod back_transform;
 mod bisection;

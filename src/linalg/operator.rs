@@ -18,8 +18,8 @@ const RESOLUTION_SINGLE: f64 = 8.0 * f32::EPSILON as f64;
 const PIECE_ELEMENTS: usize = 1 << 16;
 /// At most this many pieces; the number depends on the size alone.
 const MOST_PIECES: usize = 16;
-/// Vectors of a block of products. Small blocks need the fewest products: O(k / sqrt(eps)) for any block up to k (Chen, Epperly,
-/// Meyer, Musco, Rao 2025); four share one read of the main memory at little more than the cost of one.
+/// Vectors of a block of products. Small blocks need the fewest products: O(k / sqrt(eps)) for any block up to k (Chen,
+/// Epperly, Meyer, Musco, Rao 2025); four share one read of the main memory at little more than the cost of one.
 const BLOCK: usize = 4;
 /// Rows of a band of a dense matrix of which one half is read.
 const BAND: usize = 192;

@@ -12,8 +12,8 @@ const DEAD_SHARE: f64 = 64.0 * f64::EPSILON;
 /// Projections of one vector: the second makes it orthogonal to rounding, the third serves a nearly full basis.
 const PROJECTIONS: usize = 3;
 
-/// Removes from the vectors of `block` their projections on the orthonormal `basis`; vectors of length `len` lie one after
-/// the other. Returns the coefficients `basis' block`, the row of each basis vector one after the other.
+/// Removes from the vectors of `block` their projections on the orthonormal `basis`; vectors of length `len` lie one
+/// after the other. Returns the coefficients `basis' block`, the row of each basis vector one after the other.
 pub(super) fn project(basis: &[f64], block: &mut [f64], len: usize) -> Vec<f64> {
     let coefficients = inner_products(basis, block, len);
     let negative: Vec<f64> = coefficients.iter().map(|c| -c).collect();
@@ -39,9 +39,9 @@ pub(super) struct Lengths {
 
 /// Appends an orthonormal basis of `block` to the orthonormal `basis`, whose span `block` is already orthogonal to.
 ///
-/// What is left of a column counts as nothing when it is rounding of its `whole` length, and is deflated again when it is
-/// little beside what was `left` before. Dead columns are replaced by random directions, so that `wanted` columns are
-/// appended always.
+/// What is left of a column counts as nothing when it is rounding of its `whole` length, and is deflated again when it
+/// is little beside what was `left` before. Dead columns are replaced by random directions, so that `wanted` columns
+/// are appended always.
 ///
 /// Returns R, wanted x (columns of the block F), row-major: `F = (new columns) R`.
 pub(super) fn append(

@@ -34,18 +34,18 @@ impl RandomizedOptions {
 /// Approximations to the `k` largest eigenvalues (algebraically) of A, with orthonormal vectors: fixed cost, no promise
 /// on the error where the spectrum is flat. [`lanczos`](super::lanczos()) verifies its residuals.
 ///
-/// Rayleigh-Ritz over the whole block Krylov space `[W, AW, ..., A^(q+1) W]` of a random W with k + oversamples columns,
-/// orthonormalised block by block. It contains the space that subspace iteration with q power iterations ends in, so its
-/// values are never smaller, and usually far better; nothing overflows for any number of iterations. Where the space
-/// would hold more than 256 vectors and four blocks, only its leading Ritz vectors go on.
+/// Rayleigh-Ritz over the whole block Krylov space `[W, AW, ..., A^(q+1) W]` of a random W with k + oversamples
+/// columns, orthonormalised block by block. It contains the space that subspace iteration with q power iterations ends
+/// in, so its values are never smaller, and usually far better; nothing overflows for any number of iterations. Where
+/// the space would hold more than 256 vectors and four blocks, only its leading Ritz vectors go on.
 ///
 /// Cost: (q + 2)(k + oversamples) products; memory 2 dim m with m the vectors kept. Same bits for any team.
 ///
 /// # Errors
 /// [`Error::Value`] when k exceeds the dimension, [`Error::NotFinite`], [`Error::Interrupted`].
 ///
-/// References: Halko, Martinsson, Tropp (2011), "Finding structure with randomness"; Musco and Musco (2015), "Randomized
-/// block Krylov methods for stronger and faster approximate singular value decomposition".
+/// References: Halko, Martinsson, Tropp (2011), "Finding structure with randomness"; Musco and Musco (2015),
+/// "Randomized block Krylov methods for stronger and faster approximate singular value decomposition".
 pub fn randomized(operator: &dyn Operator, k: usize, options: &RandomizedOptions, team: &Team) -> Result<Eigen> {
     let dim = operator.dim();
     if k > dim {

@@ -15,9 +15,9 @@ const ROWS: usize = 64;
 const PIECE_ELEMENTS: usize = 1 << 15;
 const MOST_PIECES: usize = 16;
 
-/// sum_i |x_i - V V'x_i|^2 over the rows of `x`, for orthonormal columns V (d x k): by differences, so that it keeps its
-/// digits however small a share of sum |x_i|^2 it is, where the difference of two sums of squares would lose them. One read,
-/// 4 n d k operations.
+/// sum_i |x_i - V V'x_i|^2 over the rows of `x`, for orthonormal columns V (d x k): by differences, so that it keeps
+/// its digits however small a share of sum |x_i|^2 it is, where the difference of two sums of squares would lose them.
+/// One read, 4 n d k operations.
 ///
 /// # Errors
 /// [`Error::Interrupted`](crate::Error::Interrupted).
@@ -33,8 +33,8 @@ pub fn remainder<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Res
     Ok(parts.into_iter().sum())
 }
 
-/// Orthonormal columns that span X'X V (d x k, k <= d): of a tilt of v_k towards another direction a share of
-/// (sigma_j / sigma_k)^2 is left, nothing where X does not vary along it. In `f64` whatever the data, for sums in `f32` would
+/// Orthonormal columns that span X'X V (d x k, k <= d): of a tilt of v_k towards another direction a share of (sigma_j
+/// / sigma_k)^2 is left, nothing where X does not vary along it. In `f64` whatever the data, for sums in `f32` would
 /// tilt by their own rounding. One read, 4 n d k operations.
 ///
 /// # Errors
@@ -58,12 +58,13 @@ pub fn stepped<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Resul
     Ok(Qr::of(&images, d, k)?.q_times(&DMatrix::identity(k, k)))
 }
 
-/// What rounding leaves of [`remainder`] for directions from [`stepped`] that nothing is outside of, given the sum of the
-/// squares of all entries and the largest singular value.
+/// What rounding leaves of [`remainder`] for directions from [`stepped`] that nothing is outside of, given the sum of
+/// the squares of all entries and the largest singular value.
 ///
 /// Each score is a sum of d terms, each coordinate taken away one of k; a sum of m terms strays by sqrt(m) eps of its
-/// largest possible value at most, save by bad luck, so (d + k) eps^2 total. Each direction was a sum over a block of rows,
-/// then over the blocks of a piece: m terms in turn tilt it by sqrt(m) eps sigma_1 / sigma_j, which leaves m eps^2 sigma_1^2.
+/// largest possible value at most, save by bad luck, so (d + k) eps^2 total. Each direction was a sum over a block of
+/// rows, then over the blocks of a piece: m terms in turn tilt it by sqrt(m) eps sigma_1 / sigma_j, which leaves m
+/// eps^2 sigma_1^2.
 #[must_use]
 pub fn remainder_floor(n: usize, v: &DMatrix<f64>, total: f64, largest: f64) -> f64 {
     let (d, k) = v.shape();
@@ -71,8 +72,8 @@ pub fn remainder_floor(n: usize, v: &DMatrix<f64>, total: f64, largest: f64) -> 
     f64::EPSILON.powi(2) * ((d + k) as f64 * total + (k * terms) as f64 * largest * largest)
 }
 
-/// What `add` gathers over each piece of the rows, in the order of the pieces: it is given a few rows at a time and their
-/// scores X V, both row-major, and may overwrite them.
+/// What `add` gathers over each piece of the rows, in the order of the pieces: it is given a few rows at a time and
+/// their scores X V, both row-major, and may overwrite them.
 fn over_pieces<T: Lane, S: Default + Send>(
     x: &Centered<T>,
     v: &DMatrix<f64>,

@@ -23,8 +23,8 @@ impl Singular {
         Self { values: self.values, vectors }
     }
 
-    /// Puts the pairs in descending order. Equals keep the order that they came in, which an eigenproblem has given them
-    /// by a rule of its own.
+    /// Puts the pairs in descending order. Equals keep the order that they came in, which an eigenproblem has given
+    /// them by a rule of its own.
     #[must_use]
     pub fn sorted(self) -> Self {
         if self.values.is_sorted_by(|a, b| a >= b) {
@@ -70,7 +70,8 @@ pub fn rank(values: &[f64], p: usize, eps: f64) -> usize {
 
 /// Smallest k whose variances reach the share `ratio` of `total`: sum_{j <= k} lambda_j / total >= ratio.
 ///
-/// `None` when all of them together do not. A sum of p terms is known to p eps of the total; equality within that counts as reached, so rounding never decides.
+/// `None` when all of them together do not. A sum of p terms is known to p eps of the total; equality within that
+/// counts as reached, so rounding never decides.
 #[must_use]
 pub fn components_reaching(ratio: f64, variances: &[f64], total: f64) -> Option<usize> {
     let slack = variances.len() as f64 * f64::EPSILON * total;

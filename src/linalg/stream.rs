@@ -28,7 +28,8 @@ const PIECE_ELEMENTS: usize = 1 << 15;
 /// What the user knows these products as.
 const PRODUCT: &str = "the product of X and its directions";
 
-/// A centred n x d matrix as lines in the direction in which its memory runs: rows, or columns of a column-major matrix.
+/// A centred n x d matrix as lines in the direction in which its memory runs: rows, or columns of a column-major
+/// matrix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream<'a, T: Lane> {
     rows: &'a Centered<'a, T>,

@@ -29,8 +29,8 @@ pub fn singular<T: Lane>(x: &Centered<T>, team: &Team) -> Result<Singular> {
 
 /// All singular values, and the first `keep` right singular vectors, of the centred data.
 ///
-/// n >= d: R of the stream of panels, O(d^2) memory. n < d: QR of the transpose in one n x d copy, beside which only the
-/// vectors kept are as long.
+/// n >= d: R of the stream of panels, O(d^2) memory. n < d: QR of the transpose in one n x d copy, beside which only
+/// the vectors kept are as long.
 ///
 /// # Errors
 /// Those of [`singular`].

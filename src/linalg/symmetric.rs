@@ -12,8 +12,8 @@ const ASYMMETRY: f64 = 1e3;
 /// Rows and columns of a square in which a matrix is compared with its transpose: both stay in the first cache.
 const SQUARE: usize = 32;
 
-/// The largest magnitude of a `k` that is square, finite and symmetric to rounding, or an error that says what `k`, called
-/// `what`, is instead. Time O(n^2).
+/// The largest magnitude of a `k` that is square, finite and symmetric to rounding, or an error that says what `k`,
+/// called `what`, is instead. Time O(n^2).
 ///
 /// # Errors
 /// [`Error::Value`], [`Error::NotFinite`].
@@ -61,8 +61,8 @@ fn contiguous<T: Element>(k: MatrixView<'_, T>) -> Option<&[T]> {
     k.as_slice().or_else(|| k.transpose().as_slice())
 }
 
-/// The largest magnitude of `k` where it is square and contiguous, every entry finite and equal to its mirror image: the
-/// usual case, seen at several times the speed of [`compare_halves`].
+/// The largest magnitude of `k` where it is square and contiguous, every entry finite and equal to its mirror image:
+/// the usual case, seen at several times the speed of [`compare_halves`].
 fn exact_size<T: Element>(k: MatrixView<T>) -> Option<f64> {
     let n = k.rows();
     let entries = contiguous(k).filter(|_| k.cols() == n)?;

@@ -13,8 +13,8 @@ pub(super) fn unit_of(entries: &[f64]) -> Result<i32> {
     Ok(power::unit(largest(entries, "a")?))
 }
 
-/// The largest magnitude of the entries of what is called `what` in errors, 0 of none. Maxima are kept apart in lanes: one
-/// alone would wait for itself at every entry.
+/// The largest magnitude of the entries of what is called `what` in errors, 0 of none. Maxima are kept apart in lanes:
+/// one alone would wait for itself at every entry.
 ///
 /// # Errors
 /// [`Error::NotFinite`].

@@ -1,5 +1,5 @@
-//! Products with a symmetric matrix of which one half is read: each entry serves the row that holds it and the column it
-//! mirrors, so that a product reads n^2 / 2 entries.
+//! Products with a symmetric matrix of which one half is read: each entry serves the row that holds it and the column
+//! it mirrors, so that a product reads n^2 / 2 entries.
 
 use super::operator::Operator;
 use super::vectors::Vectors;
@@ -15,8 +15,8 @@ const SHARES: usize = 16;
 /// Entries of a half, 8 MiB, that stay in the nearer caches between two products.
 const NEAR: usize = 1 << 20;
 
-/// Vectors that the half of a matrix is best multiplied with at a time: of two an iteration needs the fewer products, four
-/// are multiplied in the time that a far memory takes to bring an entry.
+/// Vectors that the half of a matrix is best multiplied with at a time: of two an iteration needs the fewer products,
+/// four are multiplied in the time that a far memory takes to bring an entry.
 pub(super) fn block(layout: Layout) -> usize {
     if layout.len() <= NEAR { 2 } else { 4 }
 }
@@ -112,7 +112,8 @@ impl<'a> Part<'a> {
         let mut along = vec![0.0; rows * count];
         let mut beside = 0;
         if left == first {
-            // The square on the diagonal holds both halves: its rows are its columns, and sums of rows need no dot products.
+            // The square on the diagonal holds both halves: its rows are its columns, and sums of rows need no dot
+            // products.
             let square = Lines::new(entries, rows, stride, rows);
             let into = &mut self.sums.data[first - self.first..];
             run(Updates { lines: square, weights, into, stride: self.sums.stride });

@@ -1,8 +1,8 @@
 //! What a fitted object is saved in: the safetensors layout, with our name, kind and version in its header.
 //!
-//! Eight bytes with the length of a JSON header, the header, then the arrays, little-endian, one after the other. Nothing
-//! in it can be executed, any safetensors reader opens it, and whatever does not hold exactly what is expected is refused
-//! before anything of its claimed size is allocated.
+//! Eight bytes with the length of a JSON header, the header, then the arrays, little-endian, one after the other.
+//! Nothing in it can be executed, any safetensors reader opens it, and whatever does not hold exactly what is expected
+//! is refused before anything of its claimed size is allocated.
 
 use super::header::doubtful_name;
 use crate::error::{Error, Result};
@@ -12,7 +12,8 @@ use std::fmt::Write;
 
 /// The version of the layout. The number before the point changes when an older reader would misread the file.
 const FORMAT_VERSION: &str = "1.0";
-/// Longest header that is looked at: ours have some 400 bytes, and a parser given megabytes of JSON builds a tree of them.
+/// Longest header that is looked at: ours have some 400 bytes, and a parser given megabytes of JSON builds a tree of
+/// them.
 const LONGEST_HEADER: u64 = 16_384;
 /// Bytes of the header's length.
 const LENGTH_BYTES: usize = 8;
@@ -61,8 +62,8 @@ impl Numbers<'_> {
     }
 }
 
-/// The file of a `class` with these named arrays, which hold as many numbers as their shapes say. The same arrays give the
-/// same bytes: the header is written here in a fixed order, the crate's writer orders it by hash.
+/// The file of a `class` with these named arrays, which hold as many numbers as their shapes say. The same arrays give
+/// the same bytes: the header is written here in a fixed order, the crate's writer orders it by hash.
 #[must_use]
 pub(super) fn write(class: &str, arrays: &[(&str, &[usize], Numbers)]) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");

@@ -17,7 +17,8 @@ pub(super) struct Cross {
 }
 
 impl Cross {
-    /// Classes: one read of X and O(d C) memory. Columns: one read for the mean, one for the product, 2 n d m operations.
+    /// Classes: one read of X and O(d C) memory. Columns: one read for the mean, one for the product, 2 n d m
+    /// operations.
     pub(super) fn of<T: Lane>(x: MatrixView<T>, factor: &Factor, what: &'static str, team: &Team) -> Result<Self> {
         if factor.samples() != x.rows() {
             return Err(Error::Shape { what: "y", found: factor.samples(), wanted: x.rows() });

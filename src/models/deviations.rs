@@ -2,8 +2,8 @@
 
 use crate::simd::Lane;
 
-/// Whether the root `s` of a fitted variance stands in for the variance `v`: where that has left the normal numbers. A `v`
-/// that a user has set to 0 stands, for its root says that the fitted one was in their range.
+/// Whether the root `s` of a fitted variance stands in for the variance `v`: where that has left the normal numbers. A
+/// `v` that a user has set to 0 stands, for its root says that the fitted one was in their range.
 pub(super) fn stands_in(v: f64, s: f64) -> bool {
     let in_range = 2.0 * f64::MIN_POSITIVE..=0.5 * f64::MAX; // by more than rounding
     !v.is_normal() && !in_range.contains(&(s * s))

@@ -1,5 +1,5 @@
-//! Dual PCA: the n x n side of wide data. Eigenvectors U of Xc Xc' give sigma = sqrt(lambda) and components Xc'U / sigma;
-//! nothing d x d is ever formed.
+//! Dual PCA: the n x n side of wide data. Eigenvectors U of Xc Xc' give sigma = sqrt(lambda) and components Xc'U /
+//! sigma; nothing d x d is ever formed.
 
 use super::pca::PcaOptions;
 use super::plan::Solver;
@@ -53,9 +53,9 @@ pub(super) fn leading_pairs<T: Lane>(
 ///
 /// v_j = Xc'u_j / sigma_j with sigma_j = |Xc'u_j|, the Rayleigh quotient of u_j without its square. It keeps its digits
 /// while sigma_j is not small. Where small directions live, the squares have hidden them and what they share with the
-/// large ones: then the singular values are computed without squaring. Where all small ones are dead, the large ones are
-/// completed to an orthonormal basis. Of more rows than columns, p of the n eigenvectors are here: those beyond the large
-/// ones are any of the n - d that the columns do not reach, whose images say nothing about the small directions.
+/// large ones: then the singular values are computed without squaring. Where all small ones are dead, the large ones
+/// are completed to an orthonormal basis. Of more rows than columns, p of the n eigenvectors are here: those beyond the
+/// large ones are any of the n - d that the columns do not reach, whose images say nothing about the small directions.
 ///
 /// Eigenvectors with a residual of `residual` sigma_1^2 have images that miss a right angle by residual
 /// sigma_1^2 / (sigma_i sigma_j). Where that is more than rounding, the SVD of all images together sets them right.

@@ -1,4 +1,5 @@
-//! A thin factor D of a target's kernel, K_y = D D', about the means of its columns: H D, of which only products are used.
+//! A thin factor D of a target's kernel, K_y = D D', about the means of its columns: H D, of which only products are
+//! used.
 
 use crate::covariance::Classes;
 use crate::error::{Error, Result};

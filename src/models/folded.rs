@@ -45,9 +45,9 @@ fn living(weights: &[f64]) -> impl Iterator<Item = (usize, &f64)> {
 
 /// sum w x / sum w as what `f64` holds of it and the rest, so that an offset costs nothing.
 ///
-/// Distances are taken from the heaviest row first, then from the mean that they give. The second step leaves an error of
-/// eps sum w |x - mean| / sum w at most, eps times the standard deviation: were the heaviest row far away, the first would
-/// leave eps times its distance, and let dead directions live.
+/// Distances are taken from the heaviest row first, then from the mean that they give. The second step leaves an error
+/// of eps sum w |x - mean| / sum w at most, eps times the standard deviation: were the heaviest row far away, the first
+/// would leave eps times its distance, and let dead directions live.
 pub(super) fn weighted_mean<T: Lane>(x: MatrixView<T>, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let start = heaviest(weights);
     let base: Vec<f64> = (0..x.cols()).map(|j| x.at(start, j)).collect();

@@ -40,12 +40,12 @@ pub struct Frozen<T: Lane> {
 }
 
 impl<T: Lane> Frozen<T> {
-    /// The map of a fitted model. Standard deviations that divide its scores go into the rows of the matrix; the mean stays
-    /// apart, for an offset folded into the scores would lose digits.
+    /// The map of a fitted model. Standard deviations that divide its scores go into the rows of the matrix; the mean
+    /// stays apart, for an offset folded into the scores would lose digits.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns, a negative scale, or a whitening matrix that `T`
-    /// cannot hold; [`Error::Memory`].
+    /// [`Error::NotFinite`], [`Error::Value`] for a matrix without columns, a negative scale, or a whitening matrix
+    /// that `T` cannot hold; [`Error::Memory`].
     pub fn of(map: &LinearMap<T>) -> Result<Self> {
         let (k, d) = (map.k(), map.d());
         if d == 0 {
@@ -99,8 +99,8 @@ impl<T: Lane> Frozen<T> {
         self.scale.as_deref()
     }
 
-    /// Writes the scores of the rows `x` (n x d) to `out` (n x k), both row-major: the same bits for one row and for many.
-    /// Nothing is looked at: NaN in, NaN out.
+    /// Writes the scores of the rows `x` (n x d) to `out` (n x k), both row-major: the same bits for one row and for
+    /// many. Nothing is looked at: NaN in, NaN out.
     ///
     /// # Errors
     /// [`Error::Shape`] when the slices do not hold whole rows of as many, [`Error::Memory`], [`Error::Interrupted`].

@@ -20,7 +20,8 @@ pub enum AnyFrozen {
 }
 
 impl AnyFrozen {
-    /// The file: `matrix` (k, d) in its precision, `mean` (d,) and, where there is one, `scale` (d,) in double precision.
+    /// The file: `matrix` (k, d) in its precision, `mean` (d,) and, where there is one, `scale` (d,) in double
+    /// precision.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {

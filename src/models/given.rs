@@ -69,8 +69,8 @@ pub(super) fn solve_covariance<T: Element>(
 
 /// Roots of the diagonal, 0 for a variance of 0: a constant column, which varies with no other.
 ///
-/// What is not positive must be 0 to rounding, `slack` of the largest, and its covariances c_ij too: [[c_jj, c_ij], [c_ij, 0]]
-/// has the eigenvalue -c_ij^2 / c_jj, which must not be more than `slack` c_jj.
+/// What is not positive must be 0 to rounding, `slack` of the largest, and its covariances c_ij too: [[c_jj, c_ij],
+/// [c_ij, 0]] has the eigenvalue -c_ij^2 / c_jj, which must not be more than `slack` c_jj.
 fn deviations(covariance: &DMatrix<f64>, slack: f64) -> Result<Vec<f64>> {
     let variances = covariance.diagonal();
     let largest = variances.max().max(0.0);

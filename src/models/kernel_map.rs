@@ -50,8 +50,8 @@ impl<T: Lane> NewRows<'_, T> {
         }
     }
 
-    /// Calls `each` with the kernel values of some rows and with what `out` has for them, `width` numbers a row: band after
-    /// band, each while it is near.
+    /// Calls `each` with the kernel values of some rows and with what `out` has for them, `width` numbers a row: band
+    /// after band, each while it is near.
     pub(super) fn bands<O: Send>(
         &self,
         (out, width): (&mut [O], usize),

@@ -127,16 +127,16 @@ impl KernelPca {
     /// Fits the rows or the kernel matrix of n samples.
     ///
     /// # Errors
-    /// [`Error::Value`] for options that do not fit the data, a matrix that is not symmetric, or a kernel with a negative
-    /// eigenvalue among those asked for; [`Error::Memory`] before anything is allocated; [`Error::NotFinite`],
+    /// [`Error::Value`] for options that do not fit the data, a matrix that is not symmetric, or a kernel with a
+    /// negative eigenvalue among those asked for; [`Error::Memory`] before anything is allocated; [`Error::NotFinite`],
     /// [`Error::NoConvergence`], [`Error::Interrupted`].
     pub fn fit<T: Lane>(sample: &Sample<T>, options: &KernelPcaOptions, team: &Team) -> Result<Self> {
         let mut buffer = zeros::<f64>(Self::buffer_len(sample, options)?, MATRIX)?;
         Self::fit_in(sample, options, &mut buffer, team)
     }
 
-    /// Number of values in the buffer that [`KernelPca::fit_in`] works in: n^2, half of it where products with the kernel
-    /// matrix of rows will do, none for the linear kernel.
+    /// Number of values in the buffer that [`KernelPca::fit_in`] works in: n^2, half of it where products with the
+    /// kernel matrix of rows will do, none for the linear kernel.
     ///
     /// # Errors
     /// [`Error::Value`] for options that do not fit the data, [`Error::Memory`] where there is no room.
@@ -177,7 +177,8 @@ impl KernelPca {
             vectors = vectors.resize_horizontally(living, 0.0);
         }
         fix_signs(&mut vectors, T::EPSILON);
-        memory::check_matrices::<f64>(2, vectors.shape(), "the scores of the training rows")?; // they, and their transpose
+        // They, and their transpose.
+        memory::check_matrices::<f64>(2, vectors.shape(), "the scores of the training rows")?;
         let scores = scaled_columns(&vectors, |j| values[j].sqrt());
         let ratio = values.iter().map(|&v| share_of(v, solved.total, rounding)).collect();
         Ok(Self {
@@ -219,7 +220,8 @@ fn check_components(components: Components, n: usize) -> Result<()> {
     }
 }
 
-/// The share of an eigenvalue >= 0 in the trace: 1 at most but for an indefinite kernel, of which it may be more than all.
+/// The share of an eigenvalue >= 0 in the trace: 1 at most but for an indefinite kernel, of which it may be more than
+/// all.
 fn share_of(value: f64, total: f64, rounding: f64) -> f64 {
     if value == 0.0 {
         0.0

@@ -1,5 +1,5 @@
-//! The roads to the eigenpairs of a centred kernel matrix: all of them densely, or the leading ones by products with the
-//! matrix as it is, the centring being applied to the vectors.
+//! The roads to the eigenpairs of a centred kernel matrix: all of them densely, or the leading ones by products with
+//! the matrix as it is, the centring being applied to the vectors.
 
 use super::kernel_pca::{KernelPcaOptions, KernelSolver};
 use super::kernel_store::{Shape, Store};
@@ -44,7 +44,8 @@ const OVERSAMPLES: usize = 10;
 /// The rounding of n x n entries of size m, each wrong by eps m, has a norm of about this many sqrt(n) eps m.
 const ROUNDING: f64 = 4.0;
 
-/// About the norm of the rounding of a kernel matrix whose entries, of `size` at most, are functions of sums of `terms`.
+/// About the norm of the rounding of a kernel matrix whose entries, of `size` at most, are functions of sums of
+/// `terms`.
 pub(super) fn rounding(n: usize, terms: usize, eps: f64, size: f64) -> f64 {
     (ROUNDING + (terms as f64).sqrt()) * (n as f64).sqrt() * eps * size
 }

@@ -36,8 +36,8 @@ pub struct KernelSpca {
 }
 
 impl KernelSpca {
-    /// From the kernel matrix of the samples, symmetric n x n, whose entries are functions of sums of `terms`; without a
-    /// factor K_y = I, which is kernel PCA.
+    /// From the kernel matrix of the samples, symmetric n x n, whose entries are functions of sums of `terms`; without
+    /// a factor K_y = I, which is kernel PCA.
     ///
     /// Beside K it holds n x m values: for classes K H D is K's class sums. Where K_y = I it holds one centred copy and
     /// the eigenvectors. Directions of a negative sigma_j^2 (an indefinite kernel) are never among those kept.
@@ -55,7 +55,8 @@ impl KernelSpca {
         model.in_true_units(0, target)
     }
 
-    /// With Sigma^2 and what is made of it in units of 2^(2 exponent), the exponent that comes with it: that of the target.
+    /// With Sigma^2 and what is made of it in units of 2^(2 exponent), the exponent that comes with it: that of the
+    /// target.
     fn in_units<T: Lane>(
         k: MatrixView<T>,
         terms: usize,
@@ -76,8 +77,8 @@ impl KernelSpca {
         Ok((Self::assemble::<T>(pairs, floor, |w| factor.centred_times(w), mean, components)?, exponent))
     }
 
-    /// From rows and a kernel, whose matrix is the one n x n buffer; and the kernel as the data have settled it. The linear
-    /// kernel is taken about the mean, which changes no direction and costs no digits.
+    /// From rows and a kernel, whose matrix is the one n x n buffer; and the kernel as the data have settled it. The
+    /// linear kernel is taken about the mean, which changes no direction and costs no digits.
     ///
     /// # Errors
     /// Those of [`KernelSpca::fit`].
@@ -106,7 +107,8 @@ impl KernelSpca {
         Ok((model.in_true_units(rows, target)?, kernel))
     }
 
-    /// From those of the rows and of the target, all but the means. At once: where one alone would overflow, both may not.
+    /// From those of the rows and of the target, all but the means. At once: where one alone would overflow, both may
+    /// not.
     fn in_true_units(mut self, rows: i32, target: i32) -> Result<Self> {
         power::scale_all(self.dual.as_mut_slice(), -rows);
         if !self.dual.iter().all(|a| a.is_finite()) {
@@ -197,8 +199,8 @@ pub fn about_mean<G>(kernel: Kernel<G>) -> Kernel<G> {
     }
 }
 
-/// (m, k) scores of new rows with `training` ones, row-major, written to `out`: A' (k x n) maps their kernel values about
-/// `means`, as [`KernelSpca::of_rows`] gave both.
+/// (m, k) scores of new rows with `training` ones, row-major, written to `out`: A' (k x n) maps their kernel values
+/// about `means`, as [`KernelSpca::of_rows`] gave both.
 ///
 /// # Errors
 /// [`Error::Shape`] when the map is not one of as many values as there are training rows, else those of

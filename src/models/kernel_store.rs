@@ -48,8 +48,8 @@ pub(super) struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// Computes the kernel matrix of the sample, or copies the one given; with its means, and the kernel as it is settled
-    /// on the data.
+    /// Computes the kernel matrix of the sample, or copies the one given; with its means, and the kernel as it is
+    /// settled on the data.
     pub(super) fn fill<T: Lane>(
         sample: &Sample<T>,
         shape: Shape,

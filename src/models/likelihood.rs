@@ -27,8 +27,8 @@ pub struct Gaussian<'a, C: Lane> {
 }
 
 impl<'a, C: Lane> Gaussian<'a, C> {
-    /// `along`: variances of the components and their roots; `across`: that of the noise and its root. The roots stand in
-    /// where a variance has left the normal numbers. Components below the noise count as noise.
+    /// `along`: variances of the components and their roots; `across`: that of the noise and its root. The roots stand
+    /// in where a variance has left the normal numbers. Components below the noise count as noise.
     ///
     /// # Errors
     /// [`Error::Shape`] when the components have another number.
@@ -117,7 +117,8 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         self.spectral(&excess, self.across, 2 * self.exponent, unit)
     }
 
-    /// The inverse of C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or infinite.
+    /// The inverse of C (d x d), exactly symmetric, in the units of x: entries beyond the range of `f64` are 0 or
+    /// infinite.
     ///
     /// # Errors
     /// [`Error::Singular`] where a variance of C is 0, [`Error::Memory`].

@@ -11,13 +11,13 @@ pub struct Tolerances {
 }
 
 impl Tolerances {
-    /// Singular values of the rows: a residual of r sigma_1^2 leaves sigma_j an error of r / 2 (sigma_1 / sigma_j)^2 of itself
-    /// at most, so 1e-10 keeps the promised 1e-5 down to sigma_j = 2e-3 sigma_1 whatever the gaps. In single precision
-    /// 8 roundings of the products.
+    /// Singular values of the rows: a residual of r sigma_1^2 leaves sigma_j an error of r / 2 (sigma_1 / sigma_j)^2 of
+    /// itself at most, so 1e-10 keeps the promised 1e-5 down to sigma_j = 2e-3 sigma_1 whatever the gaps. In single
+    /// precision 8 roundings of the products.
     pub const ROWS: Self = Self { double: 1e-10, single: 1e-6 };
 
-    /// Eigenvalues of a kernel matrix, as the dense road would find them: n eps of some thousand rows. In single precision the
-    /// eps of the data, for products are in double.
+    /// Eigenvalues of a kernel matrix, as the dense road would find them: n eps of some thousand rows. In single
+    /// precision the eps of the data, for products are in double.
     pub const KERNEL: Self = Self { double: 1e-12, single: 1e-7 };
 
     /// The residual for data of type T: `tol` where it is positive.
@@ -38,8 +38,8 @@ pub(super) fn products(rounds: Option<usize>) -> Option<usize> {
     rounds.map(|rounds| rounds.saturating_mul(PRODUCTS_A_ROUND))
 }
 
-/// What an iteration over `dim` dimensions that has given up comes to: the direct road, unless the caller has allowed fewer
-/// products than there are dimensions, from where on that road is the cheaper one anyway.
+/// What an iteration over `dim` dimensions that has given up comes to: the direct road, unless the caller has allowed
+/// fewer products than there are dimensions, from where on that road is the cheaper one anyway.
 ///
 /// # Errors
 /// [`Error::NoConvergence`].

@@ -58,8 +58,8 @@ pub(super) fn fit<T: Lane>(x: MatrixView<T>, options: &KernelPcaOptions, team: &
     })
 }
 
-/// The images divided by their lengths. Of images that are orthogonal up to the rounding of the first, QR makes columns that
-/// are so to their own.
+/// The images divided by their lengths. Of images that are orthogonal up to the rounding of the first, QR makes columns
+/// that are so to their own.
 fn directions(images: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let (n, k) = images.shape();
     if k == 0 {

@@ -1,12 +1,15 @@
-//! The models, each a fit that gives plain arrays and maps that take them, and the files they are saved in. In reading order:
+//! The models, each a fit that gives plain arrays and maps that take them, and the files they are saved in. In reading
+//! order:
 //!
-//! - PCA: `pca` (the model), `n_components`, `plan` (which road), `limits` (how far an iterative one goes), `roads` with
-//!   `dual_pca` for wide data, `given` for a covariance without rows, `prepared` and `folded` (rows made ready, weights folded
-//!   in), `rest` (the variance left out); `likelihood` (its density), `whitening`.
-//! - New rows of a linear model: `projection`, `ready` and `block` (the map and its loops), `wide_rows` (rows out of range).
-//! - Kernel PCA: `kernel_pca`, `kernel_roads`, `kernel_store` (the matrix or half of it), `linear_kernel` (no matrix at all);
-//!   `kernel_map` for new rows, `preimage` for the way back.
-//! - Supervised PCA: `target` (thin factors of y), `cross` (Psi), `spca`, `kernel_spca`, `own_unit` (rows out of range).
+//! - PCA: `pca` (the model), `n_components`, `plan` (which road), `limits` (how far an iterative one goes), `roads`
+//!   with `dual_pca` for wide data, `given` for a covariance without rows, `prepared` and `folded` (rows made ready,
+//!   weights folded in), `rest` (the variance left out); `likelihood` (its density), `whitening`.
+//! - New rows of a linear model: `projection`, `ready` and `block` (the map and its loops), `wide_rows` (rows out of
+//!   range).
+//! - Kernel PCA: `kernel_pca`, `kernel_roads`, `kernel_store` (the matrix or half of it), `linear_kernel` (no matrix at
+//!   all); `kernel_map` for new rows, `preimage` for the way back.
+//! - Supervised PCA: `target` (thin factors of y), `cross` (Psi), `spca`, `kernel_spca`, `own_unit` (rows out of
+//!   range).
 //! - Frozen: `frozen`; `container` and `header` (the layout of files), `frozen_file`, `moments_file`.
 
 mod block;

@@ -86,17 +86,16 @@ impl Components {
     }
 }
 
-/// The smallest number of components whose `shares` of the variance reach `ratio` of the whole: of 1, or of their own sum
-/// where the model has no noise, so that rounding of the total hides none of it.
+/// The smallest number of components whose `shares` of the variance reach `ratio` of the whole: of 1, or of their own
+/// sum where the model has no noise, so that rounding of the total hides none of it.
 ///
 /// # Errors
 /// [`Error::Value`] naming `ratio` where all of them together do not reach it.
 pub fn components_for_share(ratio: f64, shares: &[f64], noise: f64) -> Result<usize> {
     let kept = 0.0 + shares.iter().sum::<f64>(); // the sum of none is -0
     let whole = if noise == 0.0 { kept } else { 1.0 };
-    components_reaching(ratio, shares, whole).ok_or_else(|| {
-        Error::value("ratio", ratio, format!("at most {kept}, the share of the components kept"))
-    })
+    components_reaching(ratio, shares, whole)
+        .ok_or_else(|| Error::value("ratio", ratio, format!("at most {kept}, the share of the components kept")))
 }
 
 /// The number of components with at least the variance `least`.
@@ -105,8 +104,8 @@ pub fn components_above(least: f64, variances: &[f64]) -> usize {
     variances.iter().filter(|&&v| v >= least).count()
 }
 
-/// Gaps below this share of the largest eigenvalue are taken as this share: the evidence has their logarithms, and an exact
-/// tie must give what the tie with rounding noise gives. Noise below it is none.
+/// Gaps below this share of the largest eigenvalue are taken as this share: the evidence has their logarithms, and an
+/// exact tie must give what the tie with rounding noise gives. Noise below it is none.
 const EVIDENCE_FLOOR: f64 = 4.0 * f64::EPSILON;
 
 /// The dimension with the largest Laplace evidence, in O(d^2).
@@ -114,9 +113,9 @@ const EVIDENCE_FLOOR: f64 = 4.0 * f64::EPSILON;
 /// Thomas P. Minka (2000), "Automatic choice of dimensionality for PCA", equations 76 to 81. Scale-free: only ratios of
 /// eigenvalues enter.
 ///
-/// As the noise goes to 0 beside k living directions, the evidence of k grows like -(n - k)(d - k) / 2 times its logarithm,
-/// and that of fewer stays finite: data without noise have the dimension that they lie in. So have n = d rows, whose mean
-/// takes one of theirs.
+/// As the noise goes to 0 beside k living directions, the evidence of k grows like -(n - k)(d - k) / 2 times its
+/// logarithm, and that of fewer stays finite: data without noise have the dimension that they lie in. So have n = d
+/// rows, whose mean takes one of theirs.
 fn minka(variances: &[f64], samples: f64) -> Result<usize> {
     let largest = variances.first().copied().unwrap_or(0.0);
     if largest <= 0.0 {
@@ -217,7 +216,11 @@ mod tests {
     #[test]
     fn without_noise_the_dimension_is_the_rank() {
         assert_eq!(Components::Mle.choose(&[9.0, 4.0, 0.0, 0.0], 0.0, 50.0), Ok(2));
-        assert_eq!(Components::Mle.choose(&[9.0, 0.1, 0.1, 0.0], 0.0, 4.0), Ok(3), "n = d: the mean has taken a direction");
+        assert_eq!(
+            Components::Mle.choose(&[9.0, 0.1, 0.1, 0.0], 0.0, 4.0),
+            Ok(3),
+            "n = d: the mean has taken a direction"
+        );
         assert_eq!(Components::Mle.choose(&[9.0, 0.0], 0.0, 5.0), Ok(1));
     }
 

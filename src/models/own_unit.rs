@@ -6,8 +6,8 @@ use crate::matrix::{MatrixView, zeros};
 use crate::power;
 use crate::simd::Lane;
 
-/// Widths, as exponents, up to which linear kernels of the data are normal numbers in `f32` and `f64`: one bound for both,
-/// since a model fitted to the one may be asked for scores of the other.
+/// Widths, as exponents, up to which linear kernels of the data are normal numbers in `f32` and `f64`: one bound for
+/// both, since a model fitted to the one may be asked for scores of the other.
 const ORDINARY: i32 = 50;
 
 /// The unit 2^exponent of the widest column.
@@ -25,8 +25,8 @@ impl OwnUnit {
         needed.then(|| Self { exponent, factors: extent.factors(exponent) })
     }
 
-    /// A copy of the rows in this unit. Columns that are constant in the training rows are left out: they add a constant to
-    /// the kernel values of a row, which the directions do not see.
+    /// A copy of the rows in this unit. Columns that are constant in the training rows are left out: they add a
+    /// constant to the kernel values of a row, which the directions do not see.
     pub(super) fn rows<T: Lane>(&self, x: MatrixView<T>) -> Result<Vec<T>> {
         let mut rows = zeros::<T>(x.rows().saturating_mul(x.cols()), "a copy of X in its own unit")?;
         let mut lines = rows.chunks_exact_mut(x.cols().max(1));

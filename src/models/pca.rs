@@ -98,8 +98,8 @@ impl Pca {
     /// Fits n x d data, rows weighted by frequencies where given.
     ///
     /// # Errors
-    /// [`Error::Value`], [`Error::Shape`], [`Error::TooFew`] for options that do not fit the data, [`Error::NotFinite`],
-    /// [`Error::NoConvergence`], [`Error::Interrupted`].
+    /// [`Error::Value`], [`Error::Shape`], [`Error::TooFew`] for options that do not fit the data,
+    /// [`Error::NotFinite`], [`Error::NoConvergence`], [`Error::Interrupted`].
     pub fn fit<T: Lane>(x: MatrixView<T>, weights: Option<&[f64]>, options: &PcaOptions, team: &Team) -> Result<Self> {
         let rows = weights.map_or(x.rows(), |w| w.iter().filter(|&&w| w > 0.0).count());
         options.components.check(rows, x.cols())?;
@@ -131,11 +131,12 @@ impl Pca {
         Self::assemble(solved, options, eps)
     }
 
-    /// The model with a given covariance, whose divisor was `samples - ddof`. All its variance counts, also where that is of
-    /// more directions than `samples` rows have.
+    /// The model with a given covariance, whose divisor was `samples - ddof`. All its variance counts, also where that
+    /// is of more directions than `samples` rows have.
     ///
     /// # Errors
-    /// [`Error::Value`] for a matrix with a negative eigenvalue beyond the rounding of its type, else those of [`Pca::fit`].
+    /// [`Error::Value`] for a matrix with a negative eigenvalue beyond the rounding of its type, else those of
+    /// [`Pca::fit`].
     pub fn from_covariance<T: Element>(
         covariance: MatrixView<T>,
         mean: Vec<f64>,
@@ -197,8 +198,9 @@ impl Pca {
     }
 }
 
-/// Without rows nothing can be measured again: an eigenvalue sigma_j^2 <= d eps sigma_1^2 of a squared matrix is rounding, and
-/// its direction dead, and so is all that such a share of the total is left for. `eps` is that of the coarsest rows.
+/// Without rows nothing can be measured again: an eigenvalue sigma_j^2 <= d eps sigma_1^2 of a squared matrix is
+/// rounding, and its direction dead, and so is all that such a share of the total is left for. `eps` is that of the
+/// coarsest rows.
 fn without_noise(mut solved: Solved, eps: f64) -> Solved {
     let share = solved.mean.len() as f64 * eps;
     let living = rank(&solved.pairs.values, 1, share.sqrt());
@@ -226,7 +228,8 @@ impl Spread<'_> {
     }
 
     /// Mean variance of the d - k directions left out, of d that data can vary in; 0 where none of them lives. From the
-    /// discarded values themselves where the others are known; else from the total, of which a share `slack` is rounding.
+    /// discarded values themselves where the others are known; else from the total, of which a share `slack` is
+    /// rounding.
     fn noise(&self, k: usize, d: usize, slack: f64) -> f64 {
         if k >= d || (self.rest == Some(0.0) && k >= self.rank) {
             return 0.0;

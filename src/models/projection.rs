@@ -27,8 +27,8 @@ pub struct LinearMap<'a, C: Element> {
 }
 
 impl<'a, C: Lane> LinearMap<'a, C> {
-    /// `scale`: standard deviations that the rows are divided by, 0 = left out. `whitening`: explained variances and the
-    /// standard deviations of the scores, which stand in where a variance has left the normal numbers.
+    /// `scale`: standard deviations that the rows are divided by, 0 = left out. `whitening`: explained variances and
+    /// the standard deviations of the scores, which stand in where a variance has left the normal numbers.
     ///
     /// # Errors
     /// [`Error::Shape`] naming the fitted attribute that does not fit `components` (k x d), [`Error::Memory`].
@@ -91,8 +91,8 @@ impl<'a, C: Lane> LinearMap<'a, C> {
         places.map(move |(c, j)| C::of(self.entry(c, j) / root(c)))
     }
 
-    /// (n, k) scores, row-major, written to `out`: `(x - mean) / scale . components`, over the root of the variance when
-    /// whitening (0 where the variance is 0).
+    /// (n, k) scores, row-major, written to `out`: `(x - mean) / scale . components`, over the root of the variance
+    /// when whitening (0 where the variance is 0).
     ///
     /// # Errors
     /// [`Error::Shape`] when `x` has another number of columns, [`Error::NotFinite`], [`Error::Interrupted`].
@@ -111,8 +111,8 @@ impl<'a, C: Lane> LinearMap<'a, C> {
             x.check_finite("X")?;
             return self.project_wide(x, out, |_| true, team);
         }
-        // Whether all scores that were looked at are finite. A NaN or an infinity in a row makes every score of the row NaN or
-        // infinite, before it is divided: one look at each row tells.
+        // Whether all scores that were looked at are finite. A NaN or an infinity in a row makes every score of the row
+        // NaN or infinite, before it is divided: one look at each row tells.
         let piece = |(range, out): (Range<usize>, &mut [T])| -> Result<bool> {
             team.check()?;
             project(&rows, range, w, out);

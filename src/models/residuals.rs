@@ -102,7 +102,8 @@ impl<C: Lane> LinearMap<'_, C> {
         done.into_iter().collect()
     }
 
-    /// Some rows, centred and in standardised units. Where the inverse of a deviation is no number they are divided by it.
+    /// Some rows, centred and in standardised units. Where the inverse of a deviation is no number they are divided by
+    /// it.
     fn block<T: Lane>(&self, x: &Centered<T>, range: Range<usize>, w: &[f64], back: &[f64]) -> Block {
         let (d, factors) = (self.d(), self.inverse_scale().unwrap_or_default());
         let mut lines = vec![0.0; range.len() * d];

@@ -179,8 +179,8 @@ pub(super) fn singular_pairs(found: Eigen) -> Singular {
 }
 
 /// Measures the small directions of the covariance road again on the data. Of fewer rows than columns, they hide among
-/// the d - n dead ones of the scatter, and all is computed without squaring. Where nothing is to be measured the rows are
-/// not touched: with weights they would be copied.
+/// the d - n dead ones of the scatter, and all is computed without squaring. Where nothing is to be measured the rows
+/// are not touched: with weights they would be copied.
 fn refined<T: Lane>(
     x: MatrixView<T>,
     weights: Option<&[f64]>,

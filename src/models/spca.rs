@@ -117,8 +117,8 @@ impl Spca {
     ///
     /// # Errors
     /// [`Error::Rank`] when more components are asked for than there are, [`Error::Shape`] when the numbers of samples
-    /// differ, [`Error::TooFew`] for n < 2, [`Error::Value`] when X does not vary with the target, [`Error::NotFinite`],
-    /// [`Error::Memory`], [`Error::NoConvergence`], [`Error::Interrupted`].
+    /// differ, [`Error::TooFew`] for n < 2, [`Error::Value`] when X does not vary with the target,
+    /// [`Error::NotFinite`], [`Error::Memory`], [`Error::NoConvergence`], [`Error::Interrupted`].
     pub fn fit<T: Lane>(x: MatrixView<T>, factor: Option<&Factor>, options: &SpcaOptions, team: &Team) -> Result<Self> {
         let Some(factor) = factor else { return Self::principal(x, options, team) };
         let cross = Cross::of(x, factor, "X", team)?;

@@ -117,8 +117,8 @@ fn indefinite() -> Error {
     Error::value("y", "a kernel matrix with a large negative eigenvalue", "positive semidefinite (after centring)")
 }
 
-/// The thin factor of the kernel, whose values round as `U` does, about its first sample, and how negative an entry of its
-/// diagonal may be.
+/// The thin factor of the kernel, whose values round as `U` does, about its first sample, and how negative an entry of
+/// its diagonal may be.
 fn shifted<U: Element>(
     diagonal: &[f64],
     column: impl Fn(usize, &mut [f64]) -> Result<()>,

@@ -94,8 +94,8 @@ pub struct Whitening {
 impl Whitening {
     /// Fits n x d data, rows weighted by frequencies where given.
     ///
-    /// The principal axes come from [`Pca`], small ones measured again on the data. A dead direction (sigma_j <= p eps_T
-    /// sigma_1) has lambda_j = 0 exactly and gets 1/sqrt(lambda_j + eps): 0 for eps = 0.
+    /// The principal axes come from [`Pca`], small ones measured again on the data. A dead direction (sigma_j <= p
+    /// eps_T sigma_1) has lambda_j = 0 exactly and gets 1/sqrt(lambda_j + eps): 0 for eps = 0.
     ///
     /// # Errors
     /// [`Error::Value`] for options that do not fit each other or the data: a number of components or, without eps, a
@@ -157,7 +157,8 @@ struct Axes<'a> {
 impl<'a> Axes<'a> {
     /// `all`: directions without a component have eigenvalue 0; otherwise they have been left out and get nothing.
     fn new(pca: &'a Pca, eps: f64, all: bool) -> Self {
-        // hypot: sqrt(lambda + eps), also where lambda leaves the range of numbers; sqrt(lambda) to the bit for eps = 0.
+        // hypot: sqrt(lambda + eps), also where lambda leaves the range of numbers; sqrt(lambda) to the bit for eps =
+        // 0.
         let roots = pca.deviations.iter().map(|s| s.hypot(eps.sqrt())).collect();
         Self { vectors: &pca.components, roots, rest: if all { eps.sqrt() } else { 0.0 } }
     }
@@ -184,8 +185,8 @@ impl<'a> Axes<'a> {
 
     /// `(W', W'^-1)` for W = M^-1 with `C + eps I = M M'`, M upper triangular with a positive diagonal.
     ///
-    /// C + eps I = B'B for the rows `diag(roots) U'` and `rest (I - U U')`; with the columns of B in reverse, B = Q R gives
-    /// M as R' in reverse. Nothing is squared, so W is as good as the axes.
+    /// C + eps I = B'B for the rows `diag(roots) U'` and `rest (I - U U')`; with the columns of B in reverse, B = Q R
+    /// gives M as R' in reverse. Nothing is squared, so W is as good as the axes.
     fn triangular(&self, rank: usize) -> Result<(DMatrix<f64>, DMatrix<f64>)> {
         let d = self.vectors.nrows();
         if self.rest == 0.0 && rank < d {

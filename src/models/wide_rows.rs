@@ -1,5 +1,5 @@
-//! Scores of rows for which the element type of the fast loops has no numbers: rows that lie further from the mean than its
-//! largest number, means beyond it, standard deviations whose inverse is none. One row at a time in `f64`.
+//! Scores of rows for which the element type of the fast loops has no numbers: rows that lie further from the mean than
+//! its largest number, means beyond it, standard deviations whose inverse is none. One row at a time in `f64`.
 
 use crate::error::Result;
 use crate::matrix::Element;
@@ -27,7 +27,8 @@ impl WideRow {
         Some(Self { line: parts.into_iter().map(|(value, e)| scale(value, e - unit)).collect(), unit })
     }
 
-    /// Its product with a component of the map, divided by the deviation of the score where there is one (0: the score is 0).
+    /// Its product with a component of the map, divided by the deviation of the score where there is one (0: the score
+    /// is 0).
     pub(super) fn score<T: Element>(&self, component: impl Fn(usize) -> f64, deviation: Option<f64>) -> T {
         let sum: f64 = self.line.iter().enumerate().map(|(j, x)| x * component(j)).sum();
         T::of(match deviation {

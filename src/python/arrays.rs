@@ -155,8 +155,8 @@ pub(super) fn plain_columns<'a, T: Element + numpy::Element>(x: &'a Bound<'_, Py
 
 /// The elements of a contiguous and aligned array as they lie.
 fn plain<'a, T: Element + numpy::Element, D: Dimension>(x: &'a Bound<'_, PyArray<T, D>>) -> Option<&'a [T]> {
-    // SAFETY: `as_slice` sees for itself whether the array is contiguous and aligned; the array outlives the slice, and of
-    // writers see `plain_matrix`.
+    // SAFETY: `as_slice` sees for itself whether the array is contiguous and aligned; the array outlives the slice, and
+    // of writers see `plain_matrix`.
     #[allow(unsafe_code)]
     unsafe { x.as_slice() }.ok()
 }
@@ -181,9 +181,9 @@ pub(super) fn zeros<T: Element + numpy::Element, D: IntoDimension>(
     let too_many = |_| PyValueError::new_err(format!("{RESULT} has {} dimensions", shape.ndim()));
     let (dimensions, lengths) = (c_int::try_from(shape.ndim()).map_err(too_many)?, shape.slice().as_ptr());
     let dtype = numpy::dtype::<T>(py).into_dtype_ptr();
-    // SAFETY: NumPy reads `dimensions` lengths, which `shape` holds: a usize and an npy_intp have one size, and a length
-    // beyond isize::MAX is a negative one, which is refused. It takes over the reference to the dtype, and gives back a new
-    // array of that dtype and so many dimensions, or null with an exception set.
+    // SAFETY: NumPy reads `dimensions` lengths, which `shape` holds: a usize and an npy_intp have one size, and a
+    // length beyond isize::MAX is a negative one, which is refused. It takes over the reference to the dtype, and gives
+    // back a new array of that dtype and so many dimensions, or null with an exception set.
     #[allow(unsafe_code)]
     unsafe {
         let lengths = lengths.cast::<npy_intp>().cast_mut();
@@ -260,7 +260,7 @@ pub(super) fn square(py: Python<'_>, x: DMatrix<f64>) -> PyResult<Bound<'_, PyAr
     array(py, data, shape)
 }
 
-// --- what a frozen transform reads and writes: no borrow is registered, which would cost as much as its work ------------
+// --- what a frozen transform reads and writes: no borrow is registered, which would cost as much as its work ---
 
 /// `x` as an array of T in C order: itself, or a copy where it lies otherwise. Any other dtype is refused.
 pub(super) fn contiguous<'py, T: Element + numpy::Element>(
@@ -290,8 +290,8 @@ fn not_of<T: Element>(x: &Bound<'_, PyAny>, what: &str) -> PyErr {
 
 /// The values of an array that [`contiguous`] has seen.
 pub(super) fn slice<'a, T: Element + numpy::Element>(x: &'a Bound<'_, PyArrayDyn<T>>) -> PyResult<&'a [T]> {
-    // SAFETY: C-contiguous and aligned (`contiguous`); the array outlives the slice, and Python code must not write to an
-    // argument during a call.
+    // SAFETY: C-contiguous and aligned (`contiguous`); the array outlives the slice, and Python code must not write to
+    // an argument during a call.
     #[allow(unsafe_code)]
     Ok(unsafe { x.as_slice() }?)
 }

@@ -56,8 +56,8 @@ pub(super) fn center_rows<'py>(py: Python<'py>, x: Matrix<'py>) -> PyResult<Boun
 
 /// Mean and scatter of rows that come in batches. A batch that is refused leaves the state as it was.
 ///
-/// A reader takes the state with it, and what changes it then changes a copy. The lock is never held while Python code may
-/// run: a signal handler or a finalizer may use the same object.
+/// A reader takes the state with it, and what changes it then changes a copy. The lock is never held while Python code
+/// may run: a signal handler or a finalizer may use the same object.
 #[pyclass(frozen, module = "prinax._core")]
 pub(super) struct Moments(Mutex<Arc<State>>);
 

@@ -44,7 +44,8 @@ pub(super) fn remember_panics() {
     }));
 }
 
-/// Runs `work`; a panic becomes [`InternalError`], which `except Exception` catches (PyO3's own does not derive from it).
+/// Runs `work`; a panic becomes [`InternalError`], which `except Exception` catches (PyO3's own does not derive from
+/// it).
 pub(super) fn guard<R>(work: impl FnOnce() -> R) -> PyResult<R> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let place = PANIC_PLACE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,8 +12,8 @@ use std::num::NonZero;
 /// back may cost a wait of 5 ms beside a busy Python thread, and waking the pool 20 us.
 pub(super) const SMALL: f64 = 2e6;
 
-/// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1.5 ms,
-/// of which a second thread, that has to wake and to find the data in another's cache, saves nothing for certain.
+/// Operations below which a call stays on its thread with the lock released, however many threads there are: about 1.5
+/// ms, of which a second thread, that has to wake and to find the data in another's cache, saves nothing for certain.
 const SHARED: f64 = 3.5e7;
 
 /// The one way into the core: `work` with a team fit for about `flops` operations, core errors as exceptions, panics as
@@ -46,8 +46,8 @@ pub(super) fn compute_watched<R: Send>(
         if signal.is_some() {
             return true;
         }
-        // `None`: the interpreter shuts down, and nobody can ask for anything any more. The work goes on: a finalizer may
-        // be waiting for it.
+        // `None`: the interpreter shuts down, and nobody can ask for anything any more. The work goes on: a finalizer
+        // may be waiting for it.
         if let Some(Err(error)) = Python::try_attach(|py| py.check_signals().and_then(|()| watch(py))) {
             signal = Some(error);
         }

@@ -1,7 +1,7 @@
-//! The only room that knows PyO3 and NumPy. An adapter is a signature, views of its arguments (`arrays`), one call of the core
-//! (`jobs`: without the GIL, in the pool, with an ear for Ctrl-C) and its results as arrays; errors become exceptions in
-//! `errors`. One file a family of functions, two (`plain`, `plain_kernel`) for the short way of a few plain rows, and `fitted`,
-//! which swaps in the attributes of a model.
+//! The only room that knows PyO3 and NumPy. An adapter is a signature, views of its arguments (`arrays`), one call of
+//! the core (`jobs`: without the GIL, in the pool, with an ear for Ctrl-C) and its results as arrays; errors become
+//! exceptions in `errors`. One file a family of functions, two (`plain`, `plain_kernel`) for the short way of a few
+//! plain rows, and `fitted`, which swaps in the attributes of a model.
 
 // PyO3 hands every argument over by value.
 #![allow(clippy::needless_pass_by_value)]
@@ -69,8 +69,8 @@ mod _core {
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) {
         super::errors::remember_panics();
-        // What the numpy crate imports from NumPy when it is first needed, it needs now: a finalizer may make the first call,
-        // when nothing can be imported any more.
+        // What the numpy crate imports from NumPy when it is first needed, it needs now: a finalizer may make the first
+        // call, when nothing can be imported any more.
         let _ = PyArray1::<f64>::zeros(module.py(), 0, false).try_readonly();
     }
 }

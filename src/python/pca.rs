@@ -185,9 +185,7 @@ pub(super) fn components_for(
     min_eigenvalue: Option<f64>,
 ) -> PyResult<usize> {
     match ratio {
-        Some(ratio) => {
-            Ok(models::components_for_share(ratio, explained_variance_ratio.as_slice()?, noise_deviation)?)
-        }
+        Some(ratio) => Ok(models::components_for_share(ratio, explained_variance_ratio.as_slice()?, noise_deviation)?),
         None => Ok(models::components_above(min_eigenvalue.unwrap_or(0.0), explained_variance.as_slice()?)),
     }
 }

@@ -34,8 +34,8 @@ pub fn project<T: Lane>(x: &Centered<T>, range: Range<usize>, w: &[T], out: &mut
     }
 }
 
-/// The rows in `range` block by block, each with its place in `out`, which has k numbers for every row. The last block takes
-/// with it what would fill no tile.
+/// The rows in `range` block by block, each with its place in `out`, which has k numbers for every row. The last block
+/// takes with it what would fill no tile.
 fn blocks<T>(
     range: Range<usize>,
     d: usize,
@@ -111,7 +111,8 @@ struct Scores<'a, T> {
 impl<T: Lane> WithSimd for Scores<'_, T> {
     type Output = ();
 
-    /// Tiles of about 12 sums: enough to hide the latency of an addition, few enough to leave registers for the loads on 16.
+    /// Tiles of about 12 sums: enough to hide the latency of an addition, few enough to leave registers for the loads
+    /// on 16.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         if self.d == 0 {
@@ -142,8 +143,8 @@ impl<T: Lane> WithSimd for Scores<'_, T> {
 }
 
 impl<T: Lane> Scores<'_, T> {
-    /// Components from `done` on, `B` at a time while there are so many, against at least `R` lines; returns how many are
-    /// done then.
+    /// Components from `done` on, `B` at a time while there are so many, against at least `R` lines; returns how many
+    /// are done then.
     #[inline(always)]
     fn tiles<S: Simd, const R: usize, const B: usize>(&mut self, simd: S, mut done: usize) -> usize {
         let Self { lines, w, d, ref mut out } = *self;

@@ -1,7 +1,7 @@
 //! e^x, 2^y and tanh of whole vectors.
 //!
-//! e^x = 2^n e^r with n the nearest whole number to x / ln 2, taken by adding 1.5 * 2^mantissa: the sum holds n (and the
-//! exponent bias) in its low bits, which one shift turns into 2^n. The polynomials are minimax in relative error.
+//! e^x = 2^n e^r with n the nearest whole number to x / ln 2, taken by adding 1.5 * 2^mantissa: the sum holds n (and
+//! the exponent bias) in its low bits, which one shift turns into 2^n. The polynomials are minimax in relative error.
 
 use super::Lane;
 use pulp::Simd;

@@ -2,17 +2,19 @@
 //! mirror image while it is in a register.
 //!
 //! A tile of three lines by four vectors, or six by two, keeps its 12 sums, its 12 weights and what it works with in 32
-//! registers (with 16 its weights come from the first cache). For four vectors the next tile is sent for meanwhile: so it
-//! computes while the memory reads, where two loops one after the other would wait first and compute then. It is sent for to
-//! the second cache: the first is filled by the vectors, and of lines on their way to it the processor keeps count of too
-//! few to fill the bus. Two vectors are for matrices that lie near, where sending for lines would take a fifth of the time.
+//! registers (with 16 its weights come from the first cache). For four vectors the next tile is sent for meanwhile: so
+//! it computes while the memory reads, where two loops one after the other would wait first and compute then. It is
+//! sent for to the second cache: the first is filled by the vectors, and of lines on their way to it the processor
+//! keeps count of too few to fill the bus. Two vectors are for matrices that lie near, where sending for lines would
+//! take a fifth of the time.
 
 use super::skinny::{DEEP, Lines, NARROW, WIDE};
 use super::{Lane, prefetch_second};
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;
 
-/// `along[r * count + c] += lines[r] . by[c]` and `down[c] += sum_r weights[r * count + c] lines[r]` for `count` vectors.
+/// `along[r * count + c] += lines[r] . by[c]` and `down[c] += sum_r weights[r * count + c] lines[r]` for `count`
+/// vectors.
 #[derive(Debug)]
 pub struct Mirrored<'a> {
     /// Lines of the matrix beside its diagonal.
@@ -54,7 +56,8 @@ impl WithSimd for Mirrored<'_> {
 }
 
 impl Mirrored<'_> {
-    /// All lines with vectors c .. c + B, `R` lines at a time, those that come next sent for where they may be `FAR` away.
+    /// All lines with vectors c .. c + B, `R` lines at a time, those that come next sent for where they may be `FAR`
+    /// away.
     #[inline(always)]
     fn block<S: Simd, const R: usize, const B: usize, const FAR: bool>(&mut self, simd: S, c: usize) {
         let Self { lines, by, weights, along, down, stride } = self;

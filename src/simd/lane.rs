@@ -39,8 +39,8 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
     fn low_bits_to_exponent<S: Simd>(a: Self::V<S>) -> Self::V<S>;
     /// Sum of the lanes.
     fn sum<S: Simd>(simd: S, a: Self::V<S>) -> Self;
-    /// The vectors of four rows by columns: lane `4 g + r` of vector `c` is row `r` of column `4 g + c`. For vectors of 256
-    /// bits; others may come in another order.
+    /// The vectors of four rows by columns: lane `4 g + r` of vector `c` is row `r` of column `4 g + c`. For vectors of
+    /// 256 bits; others may come in another order.
     fn quads<S: Simd>(simd: S, rows: [Self::V<S>; 4]) -> [Self::V<S>; 4];
     /// The full vectors of a slice, and what is left.
     fn vectors<S: Simd>(x: &[Self]) -> (&[Self::V<S>], &[Self]);
@@ -55,15 +55,16 @@ pub trait Lane: Element + ExpTable + Add<Output = Self> + Sub<Output = Self> + M
 
     /// The last elements of x as a vector: as many as it has lanes, or all with zeros after them.
     ///
-    /// Loading them whole, some for the second time, is several times faster than loading [`partial`](Self::partial) vectors.
+    /// Loading them whole, some for the second time, is several times faster than loading [`partial`](Self::partial)
+    /// vectors.
     #[inline(always)]
     fn last<S: Simd>(simd: S, x: &[Self]) -> Self::V<S> {
         let lanes = Self::lanes::<S>();
         if x.len() < lanes { Self::partial(simd, x) } else { Self::vectors::<S>(&x[x.len() - lanes..]).0[0] }
     }
 
-    /// [`last`](Self::last) with 0 for the elements that full vectors from the start have covered: the factor that makes a
-    /// product of ends count the rest alone.
+    /// [`last`](Self::last) with 0 for the elements that full vectors from the start have covered: the factor that
+    /// makes a product of ends count the rest alone.
     #[inline(always)]
     fn rest<S: Simd>(simd: S, x: &[Self]) -> Self::V<S> {
         let lanes = Self::lanes::<S>();

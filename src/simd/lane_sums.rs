@@ -57,8 +57,8 @@ const SHUFFLED: [usize; 2] = [32, 64];
 
 /// The sums of the lanes of each vector.
 ///
-/// Four at a time: shuffled so that one vector holds the same lanes of all four, which takes half the instructions of four
-/// sums. Each sum adds its lanes in one order, whatever `R`, `B` and the neighbours.
+/// Four at a time: shuffled so that one vector holds the same lanes of all four, which takes half the instructions of
+/// four sums. Each sum adds its lanes in one order, whatever `R`, `B` and the neighbours.
 #[inline(always)]
 pub fn totals<T: Lane, S: Simd, const R: usize, const B: usize>(simd: S, sums: [[T::V<S>; B]; R]) -> [[T; B]; R] {
     let mut all = [[T::zeroed(); B]; R];

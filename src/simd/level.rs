@@ -47,14 +47,15 @@ pub fn run<Op: WithSimd>(op: Op) -> Op::Output {
     chosen().arch.dispatch(op)
 }
 
-/// Runs a hot loop with vectors of 256 bits where the level in use has wider ones: for loops that gain nothing from width.
+/// Runs a hot loop with vectors of 256 bits where the level in use has wider ones: for loops that gain nothing from
+/// width.
 #[inline]
 pub fn run_narrow<Op: WithSimd>(op: Op) -> Op::Output {
     chosen().narrow.dispatch(op)
 }
 
-/// Runs a loop along lines of `len` elements: with narrow vectors where few of 512 bits would fill a line, so that its end
-/// and the sum of the lanes count.
+/// Runs a loop along lines of `len` elements: with narrow vectors where few of 512 bits would fill a line, so that its
+/// end and the sum of the lanes count.
 #[inline]
 pub fn run_along<T, Op: WithSimd>(len: usize, op: Op) -> Op::Output {
     if len * size_of::<T>() < SHORT { run_narrow(op) } else { run(op) }

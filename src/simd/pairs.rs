@@ -1,7 +1,7 @@
 //! Sums over the coordinates of every pair of rows: products, squared differences, absolute differences.
 //!
-//! A block is one strip of rows against another: every row of the first is spread over a vector and meets the vectors of
-//! the second, with the sums in registers.
+//! A block is one strip of rows against another: every row of the first is spread over a vector and meets the vectors
+//! of the second, with the sums in registers.
 
 use super::Lane;
 use super::points::CHUNK;

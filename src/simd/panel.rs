@@ -49,8 +49,8 @@ impl<T: Lane> Shift<T> {
     }
 }
 
-/// Most rows of a panel in `f64` and in `f32`. A strip of it takes a fifth or two of the first cache; `f32` sums are widened
-/// once a panel, so it pays for more.
+/// Most rows of a panel in `f64` and in `f32`. A strip of it takes a fifth or two of the first cache; `f32` sums are
+/// widened once a panel, so it pays for more.
 const LONGEST: [usize; 2] = [96, 192];
 
 /// Frequencies of rows: each row is multiplied by the root of its weight; weight 0 leaves the row out unread.
@@ -82,8 +82,8 @@ pub struct Panel<T> {
 }
 
 impl<T: Lane> Panel<T> {
-    /// Rows of each of the panels that hold `rows` in all: of equal length, for a short last one would cost as many updates of
-    /// the sums as the others. At least 1.
+    /// Rows of each of the panels that hold `rows` in all: of equal length, for a short last one would cost as many
+    /// updates of the sums as the others. At least 1.
     #[must_use]
     pub fn length(rows: usize) -> usize {
         rows.div_ceil(rows.div_ceil(LONGEST[usize::from(!T::DOUBLE)]).max(1)).max(1)
@@ -119,7 +119,8 @@ impl<T: Lane> Panel<T> {
         Self { shape, cols, rows: 0, capacity, buffer, sums, gathered: Vec::new(), mapped: Vec::new() }
     }
 
-    /// Sum over the rows of each packed column (each row times the root of its weight once more, where there are weights).
+    /// Sum over the rows of each packed column (each row times the root of its weight once more, where there are
+    /// weights).
     #[must_use]
     pub fn sums(&self) -> &[T] {
         &self.sums[..self.cols]

@@ -21,8 +21,8 @@ pub const fn strip<T>() -> usize {
     STRIP_BYTES / size_of::<T>()
 }
 
-/// What is done to `x` while it is packed: `(x_ij - origin_j - row_origin_i) * factors_j * rows_i`. Empty slices leave a
-/// step out.
+/// What is done to `x` while it is packed: `(x_ij - origin_j - row_origin_i) * factors_j * rows_i`. Empty slices leave
+/// a step out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packing<'a> {
     /// Subtracted from each column, in `f64`.

@@ -15,8 +15,8 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
-/// [`prefetch`] no nearer than the second cache: for lines that the first has no room for until their turn comes, and that
-/// more of may be under way at a time.
+/// [`prefetch`] no nearer than the second cache: for lines that the first has no room for until their turn comes, and
+/// that more of may be under way at a time.
 #[inline(always)]
 pub fn prefetch_second<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -39,8 +39,9 @@ pub fn prefetch_all_second<T>(values: &[T]) {
     values.iter().step_by(per_line::<T>()).for_each(prefetch_second);
 }
 
-/// The rows that are read next, sent for a few cache lines at a time while something else is computed: then they are near
-/// when their turn comes, and the computation hides the way from main memory. Many lines at once would hold up its own.
+/// The rows that are read next, sent for a few cache lines at a time while something else is computed: then they are
+/// near when their turn comes, and the computation hides the way from main memory. Many lines at once would hold up its
+/// own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead<'a, T> {
     rows: MatrixView<'a, T>,

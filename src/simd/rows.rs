@@ -9,8 +9,8 @@ use std::ops::Range;
 
 /// `(x_ij - mean_j) factor_j`, read from `x` where it lies.
 ///
-/// `f32` data subtract the `f64` mean as a high and a low part, so an offset costs no digits. Factors that are powers of
-/// two keep data of any unit inside the range where products neither overflow nor vanish.
+/// `f32` data subtract the `f64` mean as a high and a low part, so an offset costs no digits. Factors that are powers
+/// of two keep data of any unit inside the range where products neither overflow nor vanish.
 #[derive(Clone, Debug)]
 pub struct Centered<'a, T: Clone> {
     x: MatrixView<'a, T>,

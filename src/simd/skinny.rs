@@ -1,8 +1,10 @@
-//! Products of a matrix with few vectors, the vectors along its long side: dot products and updates of a panel of lines.
+//! Products of a matrix with few vectors, the vectors along its long side: dot products and updates of a panel of
+//! lines.
 //!
-//! Both are tiles of 12 accumulators, which leave registers for the operands on 16: three lines by four vectors (six by two
-//! for a block of two) for the dot products, as many pieces of a line by four vectors for the updates. With `L` a panel of lines in the second cache,
-//! [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main memory once.
+//! Both are tiles of 12 accumulators, which leave registers for the operands on 16: three lines by four vectors (six by
+//! two for a block of two) for the dot products, as many pieces of a line by four vectors for the updates. With `L` a
+//! panel of lines in the second cache, [`Dots`] then [`Updates`] make `Z += L'(L Q)` while the lines come from main
+//! memory once.
 
 use super::Lane;
 use super::aligned::CACHE_LINE;
@@ -22,8 +24,8 @@ pub(super) const CHUNK_BYTES: usize = 4096;
 /// Lines whose updates are added at a time: their pieces stay in the first cache between neighbouring tiles.
 const UPDATE_LINES: usize = 32;
 
-/// The distance between the lines of a panel whose lines have `len` elements: whole cache lines, and never a multiple of
-/// 1 KiB, at which the lines would fight for the same few places of the first cache.
+/// The distance between the lines of a panel whose lines have `len` elements: whole cache lines, and never a multiple
+/// of 1 KiB, at which the lines would fight for the same few places of the first cache.
 #[must_use]
 pub fn panel_stride<T: Lane>(len: usize) -> usize {
     let line = CACHE_LINE / size_of::<T>();

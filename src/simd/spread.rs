@@ -27,8 +27,8 @@ impl<T: Lane> Spread<T> {
         Self { sum: vec![T::zeroed(); base.len()], low: base.clone(), high: base.clone(), base }
     }
 
-    /// Adds rows, which must be contiguous ([`MatrixView::has_contiguous_rows`]), with one weight each where given; rows
-    /// of weight 0 are left out.
+    /// Adds rows, which must be contiguous ([`MatrixView::has_contiguous_rows`]), with one weight each where given;
+    /// rows of weight 0 are left out.
     pub fn add(&mut self, rows: MatrixView<T>, weights: Option<&[T]>) {
         debug_assert!(rows.has_contiguous_rows() && rows.cols() == self.base.len());
         run(Add { rows, weights, spread: self });

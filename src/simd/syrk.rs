@@ -1,8 +1,8 @@
 //! The symmetric product P'P of packed panels: register tiles over the upper triangle, summed in `f64` across panels.
 //!
-//! Both operands of a tile come from the same packed strips, so nothing is packed twice. A strip is as wide as a tile, and
-//! the rows of a tile may begin in one strip and end in the next: so the strip whose columns are loaded and the few that are
-//! broadcast to it fit the first cache together.
+//! Both operands of a tile come from the same packed strips, so nothing is packed twice. A strip is as wide as a tile,
+//! and the rows of a tile may begin in one strip and end in the next: so the strip whose columns are loaded and the few
+//! that are broadcast to it fit the first cache together.
 
 use super::Lane;
 use super::mirror::mirror;
@@ -62,8 +62,8 @@ impl CrossProduct {
         }
     }
 
-    /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on how.
-    /// The rows that are packed `next` are sent for meanwhile.
+    /// Adds P'P of each panel, in order. With more than one thread the bands are shared out; the sums do not depend on
+    /// how. The rows that are packed `next` are sent for meanwhile.
     pub fn add<T: Lane>(&mut self, panels: &[Panel<T>], next: MatrixView<T>, team: &Team) {
         let shape = self.shape;
         let (all, mut done) = (self.bands.iter().map(|band| band.jobs.len()).sum::<usize>(), 0);
@@ -102,8 +102,8 @@ impl CrossProduct {
     }
 }
 
-/// The upper triangle of P'P over all panels, written to the row-major cols x cols `matrix` a band of rows at a time, so that
-/// no sums of the whole are held. `finish(i, line)` then gets row i from the diagonal on, while it is near.
+/// The upper triangle of P'P over all panels, written to the row-major cols x cols `matrix` a band of rows at a time,
+/// so that no sums of the whole are held. `finish(i, line)` then gets row i from the diagonal on, while it is near.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory), [`Error::Interrupted`](crate::Error::Interrupted).

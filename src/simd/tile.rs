@@ -1,5 +1,5 @@
-//! One register tile of a symmetric product P'P: `rows` x (`vectors` full vectors) of it, held in registers while the rows of
-//! a panel pass by. One broadcast serves all vectors of its row, one load serves all rows of its column.
+//! One register tile of a symmetric product P'P: `rows` x (`vectors` full vectors) of it, held in registers while the
+//! rows of a panel pass by. One broadcast serves all vectors of its row, one load serves all rows of its column.
 
 use super::Lane;
 use super::prefetch::Ahead;
@@ -7,8 +7,8 @@ use super::tiling::wide;
 use bytemuck::cast_slice;
 use pulp::Simd;
 
-/// Rows of a panel between two calls to the memory, in tiles of 32 registers: time for a few cache lines to arrive. Smaller
-/// tiles call once each: one loop inside the other would cost them the registers.
+/// Rows of a panel between two calls to the memory, in tiles of 32 registers: time for a few cache lines to arrive.
+/// Smaller tiles call once each: one loop inside the other would cost them the registers.
 pub(super) const TURN: usize = 16;
 
 /// The packed rows that a tile reads: from `row` of the first strip on, against vectors from `vector` of another.
@@ -20,8 +20,8 @@ pub(super) struct Operands<'a, T> {
 }
 
 impl<T: Lane> Operands<'_, T> {
-    /// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors; the rows from
-    /// `SPLIT` on are the first of the second strip.
+    /// `sums[r][c]` += sum over the panel's rows of `a[row + r]` `b[vector * lanes + c]`, for `N` vectors; the rows
+    /// from `SPLIT` on are the first of the second strip.
     #[inline(always)]
     pub(super) fn tile<
         S: Simd,

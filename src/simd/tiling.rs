@@ -3,14 +3,15 @@
 use super::{Lane, run, run_narrow};
 use pulp::{Simd, WithSimd};
 
-/// Rows of P'P whose tiles are computed together, by one thread, before the next ones are. A multiple of every tile's rows.
+/// Rows of P'P whose tiles are computed together, by one thread, before the next ones are. A multiple of every tile's
+/// rows.
 pub(super) const BAND: usize = 48;
 
 /// Most that columns filled up to whole vectors may count of themselves, in tenths, before narrower vectors are taken.
 const FILLED_TENTHS: usize = 11;
 
-/// Rows of the short tiles, of one vector each, where there are 16 registers. With 32 there are none: full tiles, compiled
-/// beside them, lost 5 % of their speed.
+/// Rows of the short tiles, of one vector each, where there are 16 registers. With 32 there are none: full tiles,
+/// compiled beside them, lost 5 % of their speed.
 const SHORT: [usize; 2] = [2, 4];
 
 /// How an instruction set cuts the columns: tiles of `rows` x (`vectors` * `lanes`), strips of `strip` columns.
@@ -65,7 +66,8 @@ impl Shape {
     }
 }
 
-/// Vectors in a row of a strip: those of a tile, or a vector a row of it where they would be fewer columns than its rows.
+/// Vectors in a row of a strip: those of a tile, or a vector a row of it where they would be fewer columns than its
+/// rows.
 #[inline(always)]
 pub(super) fn line<T: Lane, S: Simd>() -> usize {
     match (wide::<S>(), T::lanes::<S>()) {
@@ -92,9 +94,9 @@ impl<T: Lane> WithSimd for Find<T> {
     }
 }
 
-/// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, `height` in
-/// all, against vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows * vectors` rows
-/// of one vector, in as many registers. A short one ends at the diagonal.
+/// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, `height`
+/// in all, against vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows *
+/// vectors` rows of one vector, in as many registers. A short one ends at the diagonal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) a: usize,

@@ -13,8 +13,8 @@ const ROWS: usize = 4;
 /// Bytes of the vectors whose shuffles are known to keep halves apart.
 const VECTOR: usize = 32;
 
-/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of `to`.
-/// What does not fill the registers is left to [`matrix::transpose`].
+/// Writes the transpose of a rows x cols matrix: entry (i, j) at `i * stride + j` of `from` goes to `j * step + i` of
+/// `to`. What does not fill the registers is left to [`matrix::transpose`].
 pub fn transpose<T: Lane>(from: (&[T], usize), to: (&mut [T], usize), size: (usize, usize)) {
     run_narrow(Transpose { from, to, size });
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread of a computation stays awake with nothing to do, before it sleeps: a scheduler may put a thread that
-/// was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
+/// How long a thread of a computation stays awake with nothing to do, before it sleeps: a scheduler may put a thread
+/// that was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
 pub(super) const WAKEFUL: Duration = Duration::from_millis(10);
 
 /// Threads, and how many computations are at work in them.

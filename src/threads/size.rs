@@ -6,8 +6,8 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-/// Most threads of the pool, where the machine has no more CPUs: so many begin in a quarter of a second on two of them, a
-/// thousand in several seconds, and a million never.
+/// Most threads of the pool, where the machine has no more CPUs: so many begin in a quarter of a second on two of them,
+/// a thousand in several seconds, and a million never.
 const MANY: usize = 256;
 
 /// The size set by [`set_num_threads`]; 0 = not set.
@@ -25,8 +25,9 @@ pub fn set_num_threads(threads: Option<NonZero<usize>>) -> Result<()> {
     Ok(())
 }
 
-/// The size of prinax's pool: [`set_num_threads`], else `PRINAX_NUM_THREADS`, else `OMP_NUM_THREADS`, else the CPUs this
-/// process may use (affinity and cgroup quota counted). What the environment asks for is cut to what [`set_num_threads`] takes.
+/// The size of prinax's pool: [`set_num_threads`], else `PRINAX_NUM_THREADS`, else `OMP_NUM_THREADS`, else the CPUs
+/// this process may use (affinity and cgroup quota counted). What the environment asks for is cut to what
+/// [`set_num_threads`] takes.
 #[must_use]
 pub fn num_threads() -> usize {
     match CHOSEN.load(Ordering::Relaxed) {

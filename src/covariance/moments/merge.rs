@@ -83,15 +83,15 @@ impl Moments {
         out
     }
 
-    /// The exponent of what column `j` varies by, beside that of its unit, which may be a guess or what has faded since;
-    /// `None` where it does not vary.
+    /// The exponent of what column `j` varies by, beside that of its unit, which may be a guess or what has faded
+    /// since; `None` where it does not vary.
     fn extent(&self, j: usize) -> Option<(i32, i32)> {
         let square = self.scatter_at(j, j);
         (square > 0.0).then(|| (self.exponents[j] + exponent(square).div_euclid(2), self.exponents[j]))
     }
 
-    /// The common unit of column `j`, stored, and what the merge needs in it: that of the larger of both scatters and of
-    /// cross delta^2, so that neither leaves the range of numbers.
+    /// The common unit of column `j`, stored, and what the merge needs in it: that of the larger of both scatters and
+    /// of cross delta^2, so that neither leaves the range of numbers.
     fn step(&mut self, j: usize, theirs: Option<(i32, i32)>, (delta, half): (f64, i32), cross: f64) -> Step {
         let ours = self.extent(j);
         let apart = (delta != 0.0).then(|| exponent(delta) + half + exponent(cross).div_euclid(2));
@@ -108,8 +108,8 @@ impl Moments {
         if delta.is_finite() { (delta, 0) } else { (0.5 * other.mean_high[j] - 0.5 * self.mean_high[j], 1) }
     }
 
-    /// mu = kept mu + share mu_b in two parts, as a step from the mean of the heavier: that of rows which hardly count may
-    /// lie so far away that a step from there would lose the other.
+    /// mu = kept mu + share mu_b in two parts, as a step from the mean of the heavier: that of rows which hardly count
+    /// may lie so far away that a step from there would lose the other.
     fn move_mean(&mut self, other: &Self, j: usize, (kept, share): (f64, f64)) {
         let (delta, half) = self.delta(other, j);
         let (from, step) = if kept >= share { (&*self, share * delta) } else { (other, -kept * delta) };
