@@ -13,22 +13,6 @@ if TYPE_CHECKING:
 
     from ._validation import Array
 
-# The order of what the core's fits return.
-FITTED = (
-    "components_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "mean_",
-    "scale_",
-    "noise_variance_",
-    "total_variance_",
-    "rank_",
-    "solver_",
-    "_deviations",
-    "_noise_deviation",
-)
-
 
 class PCA(GaussianProjection):
     """Principal component analysis: the orthonormal directions along which the data vary most.
@@ -323,6 +307,23 @@ class PCA(GaussianProjection):
 
 def fitted_state(fit: tuple[Any, ...], n: int, d: int) -> dict[str, Any]:
     """The fitted attributes from what a fit of the core returned."""
-    state: dict[str, Any] = dict(zip(FITTED, fit, strict=True))
-    state.update(n_samples_=n, n_features_in_=d, n_components_=len(state["components_"]))
-    return state
+    # A literal: dict(zip(...)) would add a fortieth to a fit of few rows.
+    components, variances, ratios, singular_values, mean, scale, *rest = fit
+    noise, total, rank, solver, deviations, noise_deviation = rest
+    return {
+        "components_": components,
+        "explained_variance_": variances,
+        "explained_variance_ratio_": ratios,
+        "singular_values_": singular_values,
+        "mean_": mean,
+        "scale_": scale,
+        "noise_variance_": noise,
+        "total_variance_": total,
+        "rank_": rank,
+        "solver_": solver,
+        "_deviations": deviations,
+        "_noise_deviation": noise_deviation,
+        "n_samples_": n,
+        "n_features_in_": d,
+        "n_components_": len(components),
+    }

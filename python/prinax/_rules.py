@@ -143,7 +143,9 @@ def random_state(name: str, value: Any) -> Any:
 
 def solver_seed(state: Any, solver: str) -> int:
     """`seed` of a fit: a generator is left alone unless the solver asked for starts from random vectors."""
-    return seed(state if solver in RANDOM_STARTS or is_integer(state) else None)
+    if state is None or (solver not in RANDOM_STARTS and not is_integer(state)):
+        return FIXED_SEED
+    return seed(state)
 
 
 def seed(state: Any) -> int:
