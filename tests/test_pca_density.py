@@ -89,7 +89,7 @@ def test_edited_variances_are_honoured():
 
 def test_a_model_without_noise_says_why_it_has_no_precision():
     X = np.outer(np.arange(5.0), [1.0, 2.0, -1.0])
-    sentence = "^the covariance of the model is not positive definite: its noise variance is 0e0, which fewer"
+    sentence = "^the covariance of the model is not positive definite: its noise variance is 0.0, which fewer"
     with pytest.raises(np.linalg.LinAlgError, match=sentence):
         PCA(1).fit(X).get_precision()
 

@@ -129,7 +129,7 @@ impl<'a, C: Lane> Gaussian<'a, C> {
             return Err(singular(format!("column {j} of X is constant, leave it out")));
         }
         let no_noise = |_| {
-            let found = format!("its noise variance is {:e}", self.noise());
+            let found = format!("its noise variance is {:?}", self.noise());
             singular(format!("{found}, which fewer components than the rank of the data would raise"))
         };
         let across = self.across_dimensions(d).map_err(no_noise)?;
