@@ -80,6 +80,15 @@ impl Error {
         Self::Value { what, found: found.to_string(), wanted: wanted.into() }
     }
 
+    /// The error with another name for the argument that is not finite: who passes one on may know it as something else.
+    #[must_use]
+    pub fn renamed(self, from: &'static str, to: &'static str) -> Self {
+        match self {
+            Self::NotFinite { what, nan } if what == from => Self::NotFinite { what: to, nan },
+            other => other,
+        }
+    }
+
     /// [`Error::Value`] for a name that is none of the `known` ones.
     #[must_use]
     pub fn unknown(what: &'static str, name: &str, known: &[&str]) -> Self {

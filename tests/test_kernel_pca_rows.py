@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from prinax import KernelPCA, NotFittedError
+from prinax import KernelPCA, KernelSPCA, NotFittedError
 
 pytestmark = pytest.mark.numeric
 
@@ -56,6 +56,22 @@ def test_edited_arrays_are_honoured(model, rng):
     model.X_fit_, model._means = model.X_fit_[order], model._means[order]
     model.eigenvectors_ = np.asfortranarray(model.eigenvectors_[order])
     assert_allclose(model.transform(row), scores[:, ::-1] / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 30])
+def test_fitted_rows_that_are_no_numbers_any_more_are_refused_by_name(m, rng):
+    X = rng.standard_normal((40, 6))
+    models = [
+        KernelPCA(3, kernel="rbf", gamma=0.1, fit_inverse_transform=True).fit(X),
+        KernelSPCA(2, kernel="rbf", gamma=0.1).fit(X, np.arange(40) % 3),
+    ]
+    for model in models:
+        model.X_fit_[3, 2] = np.nan
+        with pytest.raises(ValueError, match="Input X_fit_ contains NaN"):
+            model.transform(rng.standard_normal((m, 6)))
+    models[0].X_transformed_fit_[3, 2] = np.inf
+    with pytest.raises(ValueError, match="Input X_transformed_fit_ contains infinity"):
+        models[0].inverse_transform(rng.standard_normal((m, 3)))
 
 
 def test_edited_arrays_that_do_not_fit_are_refused_by_name(model, rng):

@@ -51,9 +51,10 @@ impl<T: Lane> NewRows<'_, T> {
     }
 
     /// Calls `each` with the kernel values of some rows and with what `out` has for them, `width` numbers a row: band
-    /// after band, each while it is near.
+    /// after band, each while it is near. The training rows are called `what`.
     pub(super) fn bands<O: Send>(
         &self,
+        what: &'static str,
         (out, width): (&mut [O], usize),
         team: &Team,
         each: impl Fn(MatrixView<T>, &mut [O], &Team) -> Result<()> + Sync + Send,
@@ -64,7 +65,8 @@ impl<T: Lane> NewRows<'_, T> {
         };
         let (m, together) = (x.rows(), (PACKED / x.cols().max(1)).max(PACKED_ROWS));
         for (first, out) in (0..m).step_by(together).zip(out.chunks_mut((together * width).max(1))) {
-            bands_of((x.rows_in(first..m.min(first + together)), training, kernel), (out, width), team, &each)?;
+            let x = x.rows_in(first..m.min(first + together));
+            bands_of((x, training, kernel), (out, width), team, &each).map_err(|error| error.renamed("Y", what))?;
         }
         Ok(())
     }
@@ -132,7 +134,7 @@ impl<'a> KernelMap<'a> {
     pub fn project<T: Lane>(&self, new: NewRows<T>, out: &mut [T], team: &Team) -> Result<()> {
         new.fits(self.means.len(), "X_fit_")?;
         let w = self.map.ready(new.len());
-        new.bands((out, self.k()), team, |values, out, team| self.map.project_by(&w, values, out, team))
+        new.bands("X_fit_", (out, self.k()), team, |values, out, team| self.map.project_by(&w, values, out, team))
     }
 
     /// k(x, x) - (2/n) 1'k_t + 1'K1/n^2 - |z|^2 of each row, clipped at 0. `diagonal`: k(x, x), where the kernel values
@@ -156,7 +158,7 @@ impl<'a> KernelMap<'a> {
             return Err(Error::Shape { what: "diagonal", found: own.len(), wanted: new.len() });
         }
         let (mut squares, w) = (own, self.map.ready(new.len()));
-        new.bands((&mut squares, 1), team, |values, squares, team| {
+        new.bands("X_fit_", (&mut squares, 1), team, |values, squares, team| {
             let mut scores = vec![T::of(0.0); squares.len() * k];
             self.map.project_by(&w, values, &mut scores, team)?;
             let mut rows = squares.iter_mut().enumerate();
@@ -215,7 +217,7 @@ mod tests {
                     threads,
                     || false,
                     |team| {
-                        NewRows::Rows(x, y, &kernel).bands((&mut copy, n), team, |values, out, _| {
+                        NewRows::Rows(x, y, &kernel).bands("Y", (&mut copy, n), team, |values, out, _| {
                             values.copy_rows(0..values.rows(), out);
                             Ok(())
                         })
@@ -226,7 +228,8 @@ mod tests {
             }
             let narrower = y.columns_in(0..d - 1);
             let nothing = |_: MatrixView<f64>, _: &mut [f64], _: &Team| Ok(());
-            let refused = NewRows::Rows(x, narrower, &kernel).bands((&mut vec![0.0; m], 1), &Team::solo(), nothing);
+            let refused =
+                NewRows::Rows(x, narrower, &kernel).bands("Y", (&mut vec![0.0; m], 1), &Team::solo(), nothing);
             assert!(refused.is_err());
         }
     }

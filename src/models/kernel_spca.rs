@@ -212,9 +212,12 @@ pub fn row_scores<T: Lane, C: Lane>(
     out: &mut [T],
     team: &Team,
 ) -> Result<()> {
-    let extent = Extent::of(training, "X_fit_")?;
-    let kernel = kernel.resolve_within(training, &extent, team)?;
-    let Some(own) = OwnUnit::of(&kernel, &extent) else {
+    let kernel = kernel.resolve(x, "X", team)?;
+    let own = match kernel {
+        Kernel::Linear { .. } => OwnUnit::of(&kernel, &Extent::of(training, "X_fit_")?),
+        _ => None, // and no more of the training rows is read than their kernel values need
+    };
+    let Some(own) = own else {
         return scores(&NewRows::Rows(x, training, &kernel), &LinearMap::new(means, dual, None, None)?, out, team);
     };
     let (k, d) = (dual.rows(), training.cols());
@@ -233,7 +236,7 @@ pub fn row_scores<T: Lane, C: Lane>(
 fn scores<T: Lane, C: Lane>(rows: &NewRows<T>, map: &LinearMap<C>, out: &mut [T], team: &Team) -> Result<()> {
     rows.fits(map.d(), "X_fit_")?;
     let w = map.ready(rows.len());
-    rows.bands((out, map.k()), team, |values, out, team| map.project_by(&w, values, out, team))
+    rows.bands("X_fit_", (out, map.k()), team, |values, out, team| map.project_by(&w, values, out, team))
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ pub fn pre_images<T: Lane>(
     let nothing = vec![0.0; n];
     let map = LinearMap::new(&nothing, dual, None, None)?;
     let w = map.ready(new.len());
-    new.bands((out, d), team, |values, out, team| {
+    new.bands("X_transformed_fit_", (out, d), team, |values, out, team| {
         map.project_by(&w, values, out, team)?;
         for row in out.chunks_exact_mut(d.max(1)) {
             row.iter_mut().zip(mean).for_each(|(x, m)| *x = T::of((*x).into() + m));
