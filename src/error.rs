@@ -80,7 +80,8 @@ impl Error {
         Self::Value { what, found: found.to_string(), wanted: wanted.into() }
     }
 
-    /// The error with another name for the argument that is not finite: who passes one on may know it as something else.
+    /// The error with another name for the argument that is not finite: who passes one on may know it as something
+    /// else.
     #[must_use]
     pub fn renamed(self, from: &'static str, to: &'static str) -> Self {
         match self {

@@ -18,8 +18,10 @@
 //!
 //! ## Rooms
 //!
-//! `bands`, `error`, `matrix`, `memory`, `power`, `threads` < [`simd`] < [`covariance`], [`linalg`], [`kernel`] <
-//! [`hsic`] < [`models`] < `python`. A room uses what stands before it, never after it, never beside it. Only `python`
+//! `bands`, `error`, `matrix`, `memory`, `power`, `threads`
+//! < [`simd`] < [`covariance`], [`linalg`], [`kernel`] < [`hsic`] < [`models`] < `python`.
+//!
+//! A room uses what stands before it, never after it, never beside it. Only `python`
 //! (feature `python`) knows PyO3 and NumPy.
 
 pub mod bands;

@@ -60,8 +60,9 @@ struct Group {
     limit: &'static str,
     used: &'static str,
     stat: &'static str,
-    /// The lines of `stat` with pages of files, which the system takes back when memory is asked for.
-    files: [&'static str; 2],
+    /// The lines of `stat` with what the system takes back when memory is asked for: pages of files, and its own
+    /// caches.
+    reclaimable: &'static [&'static str],
 }
 
 /// Of version 2, of version 1.
@@ -70,13 +71,13 @@ const GROUPS: [Group; 2] = [
         limit: "/sys/fs/cgroup/memory.max",
         used: "/sys/fs/cgroup/memory.current",
         stat: "/sys/fs/cgroup/memory.stat",
-        files: ["inactive_file ", "active_file "],
+        reclaimable: &["inactive_file ", "active_file ", "slab_reclaimable "],
     },
     Group {
         limit: "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         used: "/sys/fs/cgroup/memory/memory.usage_in_bytes",
         stat: "/sys/fs/cgroup/memory/memory.stat",
-        files: ["total_inactive_file ", "total_active_file "],
+        reclaimable: &["total_inactive_file ", "total_active_file "],
     },
 ];
 
@@ -88,9 +89,9 @@ impl Group {
         let limit = number(&read(self.limit)?)?; // "max" is no number
         let Some(used) = read(self.used).as_deref().and_then(number) else { return Some(limit) };
         let stat = read(self.stat).unwrap_or_default();
-        let entry = |name| stat.lines().find_map(|line| number(line.strip_prefix(name)?));
-        let files: u128 = self.files.into_iter().filter_map(entry).sum();
-        Some(limit.saturating_sub(used.saturating_sub(files)))
+        let entry = |name: &str| stat.lines().find_map(|line| number(line.strip_prefix(name)?));
+        let reclaimable: u128 = self.reclaimable.iter().filter_map(|name| entry(name)).sum();
+        Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
     }
 }
 
@@ -132,14 +133,14 @@ mod tests {
 
     #[test]
     fn what_a_control_group_has_taken_is_not_left() {
-        let stat = "anon 300\nfile 90\nactive_file 30\ninactive_file 50\nslab 7\n\
+        let stat = "anon 300\nfile 90\nactive_file 30\ninactive_file 50\nslab 9\nslab_reclaimable 7\n\
                     total_active_file 20\ntotal_inactive_file 40\n";
         let left = |group: &Group, limit: Option<&str>, used: Option<&str>, stat: Option<&str>| {
             let files = [(group.limit, limit), (group.used, used), (group.stat, stat)];
             group.left(|path| files.iter().find(|(name, _)| *name == path)?.1.map(String::from))
         };
         let [new, old] = &GROUPS;
-        assert_eq!(left(new, Some("1000\n"), Some("400\n"), Some(stat)), Some(1000 - (400 - 50 - 30)));
+        assert_eq!(left(new, Some("1000\n"), Some("400\n"), Some(stat)), Some(1000 - (400 - 50 - 30 - 7)));
         assert_eq!(left(old, Some("1000\n"), Some("400\n"), Some(stat)), Some(1000 - (400 - 40 - 20)));
         assert_eq!(left(new, Some("1000\n"), Some("400\n"), None), Some(600));
         assert_eq!(left(new, Some("1000\n"), None, None), Some(1000));

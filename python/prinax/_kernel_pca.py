@@ -73,7 +73,7 @@ default="linear"
     max_iter : int or None, default=None
         What "lanczos" may spend, in rounds of four products with a vector, before it gives up; where that is
         n_samples (for "linear" min(n_samples, n_features)) products or more, "dense" takes over instead of an
-        error. None means as many as it takes, with "auto" half of n_samples.
+        error. None means as many as it takes, with "auto" half of n_samples (not for "linear").
     iterated_power : int or "auto", default="auto"
         Power iterations of "randomized"; "auto" means 7 for n_components below a tenth of n_samples (of
         min(n_samples, n_features) for "linear"), else 4.
@@ -99,7 +99,7 @@ default="linear"
     gamma_ : float or None
         The number that `gamma` became; None for kernels that have none.
     solver_ : str
-        The solver that ran.
+        The solver that ran; for "linear" "dense" also where small directions made another hand over to it.
     X_fit_ : ndarray of shape (n_samples, n_features)
         The training rows. Not there for a precomputed kernel, whose matrix is not needed any more.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)

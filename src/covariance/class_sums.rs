@@ -1,7 +1,7 @@
 //! Sums of the rows of each class, about a pilot row, in one read of the data and O(d C) memory.
 //!
-//! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and n_c (mu_c - mu) = s_c - (n_c /
-//! n) s.
+//! With s_c the sum of x - p over class c and s their total: the mean is p + s / n, and
+//! n_c (mu_c - mu) = s_c - (n_c / n) s.
 
 use super::classes::Classes;
 use crate::error::{Error, Result};

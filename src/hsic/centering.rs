@@ -17,8 +17,8 @@ impl Shifts {
     /// From row sums over j != i and the diagonal, both without the pilot.
     ///
     /// Biased: H K H, mean of row and column subtracted and the grand mean added back. Unbiased: the same with n - 2
-    /// and (n-1)(n-2) in place of n and n^2 off the diagonal, and a zero diagonal, so that the statistic is sum_ij A_ij
-    /// B_ij / (n (n-3)) (Szekely and Rizzo 2014).
+    /// and (n-1)(n-2) in place of n and n^2 off the diagonal, and a zero diagonal, so that the statistic is
+    /// sum_ij A_ij B_ij / (n (n-3)) (Szekely and Rizzo 2014).
     pub(super) fn of(estimator: Estimator, rows: &[f64], diagonal: &[f64], pilot: f64) -> Self {
         let n = rows.len() as f64;
         let mut shifts: Vec<f64> = match estimator {

@@ -19,8 +19,8 @@ pub struct LeftOut {
 /// G (n x m) with K - G G' positive semidefinite and its trace at most `allowed.share` of that of K, or no diagonal
 /// entry above `allowed.rounding`; and the diagonal that is left (an entry well below zero: K was not semidefinite).
 ///
-/// `diagonal`: that of K; `column(j, out)` writes column j. Each step takes the largest entry that is left. Time O(n
-/// m^2) and m columns, memory n m: K itself is never there.
+/// `diagonal`: that of K; `column(j, out)` writes column j. Each step takes the largest entry that is left. Time
+/// O(n m^2) and m columns, memory n m: K itself is never there.
 ///
 /// # Errors
 /// Those of `column`, [`crate::Error::Memory`], [`crate::Error::Interrupted`].

@@ -168,9 +168,9 @@ impl Search<'_> {
     ///
     /// A random block of b vectors meets at most b dimensions of an eigenspace. So copies are missing only where b
     /// values or more are equal, and they matter only where these lie above the k-th value. Then the block is doubled
-    /// by random vectors, and no answer counts until these would have shown a value above the k-th one: with gamma =
-    /// (theta - theta_k) / theta_1 the error of a Ritz value after s steps is about 4 dim exp(-4 s sqrt(gamma)) of
-    /// theta_1 (Kaniel and Paige; Saad 2011, theorem 6.4).
+    /// by random vectors, and no answer counts until these would have shown a value above the k-th one:
+    /// with gamma = (theta - theta_k) / theta_1 the error of a Ritz value after s steps is about
+    /// 4 dim exp(-4 s sqrt(gamma)) of theta_1 (Kaniel and Paige; Saad 2011, theorem 6.4).
     fn looks_for_copies(&mut self, values: &[f64], allowed: f64) -> bool {
         let (k, width) = (self.goal.k, self.space.width());
         let (tie, last) = (TIE_TOLERANCES * allowed, values[k - 1]);

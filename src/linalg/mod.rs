@@ -60,7 +60,7 @@ pub use inverse::inverse_of_upper;
 pub use lanczos::{LanczosOptions, lanczos};
 pub use leading::{RESIDUAL, leading, leading_pairs, leading_pays};
 pub use operator::{CenteredKernel, Dense, GramOf, Operator, ScatterOf, times, transpose_times};
-pub use orthogonal::complete;
+pub use orthogonal::{complete, skew, straighten};
 pub use product::{product, product_transposed, transposed_product};
 pub use qr::{Qr, triangular_factor};
 pub use random::{Random, splitmix};

@@ -1,8 +1,12 @@
 //! Orthonormal columns: keeping a basis orthonormal while it grows, and completing one.
 
-use super::product::{add_combinations, inner_products};
+use super::product::{add_combinations, columns, inner_products};
 use super::random::Random;
-use nalgebra::DMatrix;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::reborrow::{Reborrow, ReborrowMut};
+use faer::{Accum, MatMut, Par};
+use nalgebra::{DMatrix, DMatrixView, DVector, DVectorView};
+use std::cmp::Ordering;
 
 /// A vector that keeps less than this share of its length when its projection is removed has lost digits to
 /// cancellation, and is projected again ("twice is enough": Giraud, Langou, Rozloznik, van den Eshof 2005).
@@ -29,6 +33,52 @@ fn deflate(basis: &[f64], block: &mut [f64], len: usize) -> Vec<f64> {
     total.iter_mut().zip(rest).for_each(|(total, c)| *total += c);
     total
 }
+
+/// How far V, the given vectors over their `lengths`, is from orthonormal: |V'V g - g| / |g| for a vector of random
+/// signs g, on average the Frobenius norm of V'V - I over the root of their number. 4 d k operations;
+/// V'V takes d k^2.
+#[must_use]
+pub fn skew(vectors: DMatrixView<f64>, lengths: &[f64]) -> f64 {
+    let (k, mut random) = (vectors.ncols(), Random::new(0));
+    let signs = DVector::from_fn(k, |_, _| if random.bits() & 1 == 0 { 1.0 } else { -1.0 });
+    let lengths = DVectorView::from_slice(lengths, k);
+    let sum = vectors * signs.component_div(&lengths);
+    (vectors.tr_mul(&sum).component_div(&lengths) - &signs).norm() / signs.norm()
+}
+
+/// Makes nearly orthonormal vectors V of length `len` orthonormal to the square of what they miss: V (I - U) with
+/// V'V - I = U' + U, U upper triangular. Each loses what it shares with those before it, as by Gram and Schmidt.
+/// 2 d k^2 operations.
+pub fn straighten(vectors: &mut [f64], len: usize) {
+    let view = columns(vectors, len);
+    let k = view.ncols();
+    let mut turn = vec![0.0; k * k];
+    let square = MatMut::from_column_major_slice_mut(&mut turn, k, k);
+    triangular::matmul(square, UPPER, Accum::Replace, view.transpose(), WHOLE, view, WHOLE, 1.0, Par::Seq);
+    for (at, entry) in turn.iter_mut().enumerate() {
+        *entry = match (at % k).cmp(&(at / k)) {
+            Ordering::Less => -*entry,
+            Ordering::Equal => 1.5 - 0.5 * *entry,
+            Ordering::Greater => 0.0,
+        };
+    }
+    let mut vectors = MatMut::from_column_major_slice_mut(vectors, len, k);
+    let mut turned = vec![0.0; PANEL.min(len) * k];
+    for start in (0..len).step_by(PANEL) {
+        let rows = PANEL.min(len - start);
+        let mut panel = vectors.rb_mut().subrows_mut(start, rows);
+        let mut out = MatMut::from_column_major_slice_mut(&mut turned[..rows * k], rows, k);
+        let turn = columns(&turn, k);
+        triangular::matmul(out.rb_mut(), WHOLE, Accum::Replace, panel.rb(), WHOLE, turn, UPPER, 1.0, Par::Seq);
+        panel.copy_from(out);
+    }
+}
+
+/// The parts of a matrix that count.
+const WHOLE: BlockStructure = BlockStructure::Rectangular;
+const UPPER: BlockStructure = BlockStructure::TriangularUpper;
+/// Entries of all vectors turned at a time: with those of a few hundred vectors they stay in the second cache.
+const PANEL: usize = 256;
 
 /// The lengths of a column of a block: as it was, and before the basis was last projected out of it.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +203,27 @@ mod tests {
         let count = vectors.len() / len;
         let gram = inner_products(vectors, vectors, len);
         (0..count * count).map(|i| (gram[i] - f64::from(u8::from(i / count == i % count))).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn vectors_are_straightened_by_those_before_them() {
+        let lean = 1e-4_f64;
+        for len in [3, PANEL + 5] {
+            let mut vectors = DMatrix::<f64>::identity(len, 2);
+            (vectors[(0, 1)], vectors[(len - 1, 1)]) = (lean, lean);
+            straighten(vectors.as_mut_slice(), len);
+            assert_eq!(vectors.column(0), DMatrix::<f64>::identity(len, 1).column(0));
+            assert!((vectors.tr_mul(&vectors) - DMatrix::identity(2, 2)).amax() <= 2.0 * lean * lean);
+            assert!(vectors[(0, 1)].abs() <= lean * lean, "{len}");
+        }
+    }
+
+    #[test]
+    fn the_skew_of_vectors_is_what_they_share() {
+        // Of lengths 2 and 3, at an angle with cosine 0.6: V'V - I has 0.6 twice, and (V'V - I) g that length.
+        let vectors = DMatrix::from_column_slice(2, 2, &[2.0, 0.0, 1.8, 2.4]);
+        assert!((skew(vectors.as_view(), &[2.0, 3.0]) - 0.6).abs() < 1e-15);
+        assert_eq!(skew(DMatrix::identity(3, 2).as_view(), &[1.0, 1.0]), 0.0);
     }
 
     #[test]

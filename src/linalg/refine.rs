@@ -87,8 +87,8 @@ mod tests {
         (vectors[(0, 2)], vectors[(2, 0)]) = (tilt, -tilt);
         let pairs = Singular { values: vec![1.0, 1.0, 3e-8], vectors };
         let got = refine(&Centered::new(x, &[0.0; 3], None), pairs, &Team::solo()).unwrap();
-        // It lives far below the large ones, so all are measured together and the tilt itself goes: sigma is 1, 1,
-        // 1e-9.
+        // It lives far below the large ones, so all are measured together and the tilt itself goes:
+        // sigma is 1, 1, 1e-9.
         for (sigma, right) in got.values.iter().zip([1.0, 1.0, 1e-9]) {
             assert!((sigma - right).abs() <= 10.0 * f64::EPSILON, "{sigma} {right}");
         }

@@ -33,9 +33,9 @@ pub fn remainder<T: Lane>(x: &Centered<T>, v: &DMatrix<f64>, team: &Team) -> Res
     Ok(parts.into_iter().sum())
 }
 
-/// Orthonormal columns that span X'X V (d x k, k <= d): of a tilt of v_k towards another direction a share of (sigma_j
-/// / sigma_k)^2 is left, nothing where X does not vary along it. In `f64` whatever the data, for sums in `f32` would
-/// tilt by their own rounding. One read, 4 n d k operations.
+/// Orthonormal columns that span X'X V (d x k, k <= d): of a tilt of v_k towards another direction a share of
+/// (sigma_j / sigma_k)^2 is left, nothing where X does not vary along it. In `f64` whatever the data: sums in `f32`
+/// would tilt by their own rounding. One read, 4 n d k operations.
 ///
 /// # Errors
 /// [`Error::Interrupted`](crate::Error::Interrupted).

@@ -1,5 +1,5 @@
-//! One pass over the upper triangle of a symmetric matrix: pending rank-two updates and a product, `A -= sum v w' + w
-//! v'`, `y = A x`.
+//! One pass over the upper triangle of a symmetric matrix: pending rank-two updates and a product,
+//! `A -= sum v w' + w v'`, `y = A x`.
 
 use pulp::{Simd, WithSimd};
 use std::array::from_fn;

@@ -1,12 +1,14 @@
-//! Dual PCA: the n x n side of wide data. Eigenvectors U of Xc Xc' give sigma = sqrt(lambda) and components Xc'U /
-//! sigma; nothing d x d is ever formed.
+//! Dual PCA: the n x n side of wide data. Eigenvectors U of Xc Xc' give sigma = sqrt(lambda) and components
+//! Xc'U / sigma; nothing d x d is ever formed.
 
 use super::pca::PcaOptions;
 use super::plan::Solver;
 use super::roads::{Found, leading_pairs_of, pairs_of, singular_values_of, tolerance, wanted};
 use crate::covariance::gram;
 use crate::error::Result;
-use crate::linalg::{Eigen, GramOf, Qr, Singular, complete, eigh, first_small, rank, small_svd, transpose_times};
+use crate::linalg::{
+    Eigen, GramOf, Qr, Singular, complete, eigh, first_small, rank, skew, small_svd, straighten, transpose_times,
+};
 use crate::power;
 use crate::simd::{Centered, Lane};
 use crate::threads::Team;
@@ -58,7 +60,8 @@ pub(super) fn leading_pairs<T: Lane>(
 /// large ones are any of the n - d that the columns do not reach, whose images say nothing about the small directions.
 ///
 /// Eigenvectors with a residual of `residual` sigma_1^2 have images that miss a right angle by residual
-/// sigma_1^2 / (sigma_i sigma_j). Where that is more than rounding, the SVD of all images together sets them right.
+/// sigma_1^2 / (sigma_i sigma_j). Where that may be more than rounding, and is, the SVD of all images together sets
+/// them right, or, where the square of it would be let pass, a step of Gram and Schmidt.
 fn components_of<T: Lane>(
     rows: &Centered<T>,
     found: Eigen,
@@ -75,19 +78,24 @@ fn components_of<T: Lane>(
     let images = transpose_times(rows, pairs.vectors.as_slice(), team)?;
     let mut vectors = DMatrix::from_vec(rows.cols(), pairs.values.len(), images);
     let mut values: Vec<f64> = vectors.column_iter().map(|image| image.norm()).collect();
+    if rank(&values, p, T::EPSILON) > first {
+        return Found::full(rows, team);
+    }
     let allowed = (ORTHOGONALITY * rows.cols() as f64 * T::EPSILON).min(SKEW);
-    if skewed(&values[..first], residual, allowed) {
-        let (turned, measured) = orthogonal(&vectors.columns(0, first).into_owned())?;
+    let bound = skew_bound(&values[..first], residual);
+    let images = vectors.columns(0, first);
+    let skewed = bound > allowed && skew(images, &values[..first]) > allowed / ORTHOGONALITY;
+    if skewed && bound * bound > allowed {
+        let (turned, measured) = orthogonal(&images.into_owned())?;
         vectors.columns_mut(0, first).copy_from(&turned);
         values[..first].copy_from_slice(&measured);
     } else {
         for (mut column, sigma) in vectors.column_iter_mut().zip(&values).take(first) {
             column /= *sigma;
         }
-    }
-    let living = rank(&values, p, T::EPSILON);
-    if living > first {
-        return Found::full(rows, team);
+        if skewed {
+            straighten(&mut vectors.as_mut_slice()[..first * rows.cols()], rows.cols());
+        }
     }
     complete(&mut vectors, first);
     values[first..].fill(0.0);
@@ -95,17 +103,17 @@ fn components_of<T: Lane>(
     Ok(Found { pairs: Singular { values, vectors }.sorted(), complete, solver })
 }
 
-/// Components may miss a right angle by this many roundings a column.
+/// A bound of this many roundings a column on how far components miss a right angle is let pass: the miss itself is
+/// about that many times smaller, for roundings of different signs add up to little.
 const ORTHOGONALITY: f64 = 20.0;
-/// They may never miss it by more, so that the many roundings a column of `f32` do not show: what is bounded by this is
-/// seen to be 20 times smaller, a few 1e-6.
+/// And no bound beyond this, so that the many roundings a column of `f32` do not show: a miss of 2.5e-6.
 const SKEW: f64 = 5e-5;
 
-/// Whether images of these lengths, of vectors good to `residual`, may miss a right angle by more than `allowed`.
-fn skewed(lengths: &[f64], residual: f64, allowed: f64) -> bool {
+/// How far images of these lengths, of vectors good to `residual`, may miss a right angle.
+fn skew_bound(lengths: &[f64], residual: f64) -> f64 {
     match (lengths.first(), lengths.last()) {
-        (Some(first), Some(last)) => residual * first * first > allowed * last * last,
-        _ => false,
+        (Some(first), Some(last)) => residual * (first / last).powi(2),
+        _ => 0.0,
     }
 }
 

@@ -130,7 +130,11 @@ impl<'a, C: Lane> Gaussian<'a, C> {
         }
         let no_noise = |_| {
             let found = format!("its noise variance is {:?}", self.noise());
-            singular(format!("{found}, which fewer components than the rank of the data would raise"))
+            if self.along.iter().any(|&variance| variance > 0.0) {
+                singular(format!("{found}, which fewer components than the rank of the data would raise"))
+            } else {
+                singular(format!("{found}, as that of every component"))
+            }
         };
         let across = self.across_dimensions(d).map_err(no_noise)?;
         let outside = if across > 0 { 1.0 / self.across } else { 0.0 };

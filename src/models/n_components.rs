@@ -126,12 +126,15 @@ fn minka(variances: &[f64], samples: f64) -> Result<usize> {
     let mut best = (1, f64::NEG_INFINITY);
     let mut evidence = Evidence::default();
     for k in 1..values.len() {
-        let noise = values[k..].iter().sum::<f64>() / (values.len() - k) as f64;
-        if noise < EVIDENCE_FLOOR {
+        let rest = &values[k..];
+        if rest.iter().all(|&value| value == 0.0) {
             return Ok(k);
         }
+        if values[k - 1] < EVIDENCE_FLOOR {
+            break; // rounding of dead directions, which has no evidence
+        }
         evidence.include(&values, k - 1);
-        let log_evidence = evidence.log(&values, k, noise, samples);
+        let log_evidence = evidence.log(&values, k, samples);
         if log_evidence > best.1 {
             best = (k, log_evidence);
         }
@@ -163,10 +166,11 @@ impl Evidence {
         self.inverse_gaps += values[..i].iter().map(|&v| (gap(v, value) / (v * value)).ln()).sum::<f64>();
     }
 
-    /// log p(D | k) up to terms that do not depend on k, the first `k` being included; `noise`: the mean of the others.
-    fn log(&self, values: &[f64], k: usize, noise: f64, samples: f64) -> f64 {
-        let kept = &values[..k];
-        let (dropped, log_samples) = ((values.len() - k) as f64, samples.ln());
+    /// log p(D | k) up to terms that do not depend on k, the first `k` being included.
+    fn log(&self, values: &[f64], k: usize, samples: f64) -> f64 {
+        let (kept, rest) = values.split_at(k);
+        let (dropped, log_samples) = (rest.len() as f64, samples.ln());
+        let noise = (rest.iter().sum::<f64>() / dropped).max(EVIDENCE_FLOOR);
         let fit = -0.5 * samples * (self.logs + dropped * noise.ln());
         let free = (k * values.len() - k * (k + 1) / 2) as f64;
         let volume = 0.5 * (free + k as f64) * std::f64::consts::TAU.ln();
@@ -222,6 +226,8 @@ mod tests {
             "n = d: the mean has taken a direction"
         );
         assert_eq!(Components::Mle.choose(&[9.0, 0.0], 0.0, 5.0), Ok(1));
+        assert_eq!(Components::Mle.choose(&[1.0, 1e-18, 0.0, 0.0], 0.0, 50.0), Ok(2), "however little lives");
+        assert_eq!(Components::Mle.choose(&[1.0, 1e-17, 3e-18], 0.0, 50.0), Ok(1), "rounding is no direction");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::simd::{Centered, Lane};
 use crate::threads::Team;
 
 /// Sum of the squares beyond the pairs, measured on the rows where the total cannot tell it (less than sqrt(eps) of the
-/// total, so that the difference has lost half of its digits); 0 where nothing can be left, for n centred rows span n -
-/// 1 directions, and beyond a dead one all are dead; and where all of it is no more than one dead direction may have
-/// (by the rule of [`crate::linalg::rank`]) or than rounding leaves.
+/// total, so that the difference has lost half of its digits); 0 where nothing can be left, for n centred rows span
+/// n - 1 directions, and beyond a dead one all are dead; and where all of it is no more than one dead direction may
+/// have (by the rule of [`crate::linalg::rank`]) or than rounding leaves.
 ///
 /// Directions with a residual of r sigma_1^2 may be tilted by r sigma_1^2 / sigma_k^2, and leave the square of that
 /// times sigma_k^2 behind, each. Where that could be what is measured, it is measured again after a step that leaves no

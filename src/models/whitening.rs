@@ -157,8 +157,8 @@ struct Axes<'a> {
 impl<'a> Axes<'a> {
     /// `all`: directions without a component have eigenvalue 0; otherwise they have been left out and get nothing.
     fn new(pca: &'a Pca, eps: f64, all: bool) -> Self {
-        // hypot: sqrt(lambda + eps), also where lambda leaves the range of numbers; sqrt(lambda) to the bit for eps =
-        // 0.
+        // hypot: sqrt(lambda + eps), also where lambda leaves the range of numbers; sqrt(lambda) to the bit where eps
+        // is 0.
         let roots = pca.deviations.iter().map(|s| s.hypot(eps.sqrt())).collect();
         Self { vectors: &pca.components, roots, rest: if all { eps.sqrt() } else { 0.0 } }
     }

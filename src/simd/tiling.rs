@@ -95,8 +95,8 @@ impl<T: Lane> WithSimd for Find<T> {
 }
 
 /// One tile: rows from `row` of strip `a` on, `split` of them, and the others from the start of strip `next`, `height`
-/// in all, against vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows: `rows *
-/// vectors` rows of one vector, in as many registers. A short one ends at the diagonal.
+/// in all, against vectors `vector .. vector + count` of strip `b`. A tall tile trades vectors for rows:
+/// `rows * vectors` rows of one vector, in as many registers. A short one ends at the diagonal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) a: usize,
