@@ -83,10 +83,10 @@ fn components_of<T: Lane>(
     }
     let allowed = (ORTHOGONALITY * rows.cols() as f64 * T::EPSILON).min(SKEW);
     let bound = skew_bound(&values[..first], residual);
-    let images = vectors.columns(0, first);
+    let images = &vectors.as_slice()[..first * rows.cols()];
     let skewed = bound > allowed && skew(images, &values[..first]) > allowed / ORTHOGONALITY;
     if skewed && bound * bound > allowed {
-        let (turned, measured) = orthogonal(&images.into_owned())?;
+        let (turned, measured) = orthogonal(images, rows.cols(), first)?;
         vectors.columns_mut(0, first).copy_from(&turned);
         values[..first].copy_from_slice(&measured);
     } else {
@@ -118,9 +118,8 @@ fn skew_bound(lengths: &[f64], residual: f64) -> f64 {
 }
 
 /// Left singular vectors and singular values of d x k images, by QR: 4 d k^2 operations.
-fn orthogonal(images: &DMatrix<f64>) -> Result<(DMatrix<f64>, Vec<f64>)> {
-    let (d, k) = images.shape();
-    let qr = Qr::of(images.as_slice(), d, k)?;
+fn orthogonal(images: &[f64], d: usize, k: usize) -> Result<(DMatrix<f64>, Vec<f64>)> {
+    let qr = Qr::of(images, d, k)?;
     let measured = small_svd(&qr.r())?;
     Ok((qr.q_times(&measured.left), measured.values))
 }
