@@ -11,7 +11,7 @@
 
 use super::deflation::Basis;
 use super::merge::Merge;
-use super::ql::{NEGLIGIBLE, Rotations, implicit_ql};
+use super::ql::{NEGLIGIBLE, implicit_ql};
 use super::tridiagonal::padded;
 use crate::error::Result;
 use crate::simd::Aligned;
@@ -47,14 +47,13 @@ struct Node<'a> {
 /// What the steps of one branch write over, one after the other.
 struct Scratch {
     leaf: Aligned<f64>,
-    rotations: Rotations,
     merge: Merge,
 }
 
 impl Scratch {
     fn new(n: usize) -> Self {
         let leaf = Aligned::zeros(LEAF * padded(LEAF));
-        Self { leaf, rotations: Rotations::new(LEAF), merge: Merge::new(if n > LEAF { n } else { 0 }) }
+        Self { leaf, merge: Merge::new(if n > LEAF { n } else { 0 }) }
     }
 }
 
@@ -119,7 +118,7 @@ fn leaf(mut node: Node, scratch: &mut Scratch) -> Result<()> {
     for i in 0..n {
         vectors[i * stride + i] = 1.0;
     }
-    implicit_ql(node.d, node.e, vectors, stride, &mut scratch.rotations)?;
+    implicit_ql(node.d, node.e, vectors, stride)?;
     for (c, vector) in vectors.chunks_exact(stride).enumerate() {
         node.basis.column_mut(c).copy_from_slice(&vector[..n]);
     }

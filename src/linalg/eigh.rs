@@ -5,7 +5,7 @@ use super::divide_conquer::divide_and_conquer;
 use super::inverse_iteration::vectors_of;
 use super::operator::{Dense, Operator};
 use super::order::descending;
-use super::ql::{Rotations, implicit_ql};
+use super::ql::implicit_ql;
 use super::tridiagonal::Tridiagonal;
 use super::unit::unit_of;
 use crate::error::{Error, Result};
@@ -16,10 +16,10 @@ use nalgebra::DMatrix;
 
 /// Up to this order an explicit Q and QL on its rows win; above it, divide and conquer with Q applied in blocks
 /// (measured).
-const EXPLICIT: usize = 32;
+const EXPLICIT: usize = 48;
 
-/// Up to one pair in so many of the dimensions, each pair for itself costs less than divide and conquer.
-const FEW: usize = 6;
+/// Above this order and up to one pair in so many of the dimensions, each pair for itself costs less than all of them.
+const FEW: (usize, usize) = (32, 6);
 
 /// Eigenpairs of a symmetric d x d matrix, the largest first.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct Eigen {
 /// `A V = V diag(values)`, `V'V = I`, each to a few `d eps |A|` (d eps) whatever the scale of A. About `9 d^3`
 /// operations, 4 d^2 numbers of scratch.
 ///
-/// Reduction to tridiagonal form, then implicit QL (d <= 32) or divide and conquer (Golub and Van Loan 2013, chapter
+/// Reduction to tridiagonal form, then implicit QL (d <= 48) or divide and conquer (Golub and Van Loan 2013, chapter
 /// 8).
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub(super) fn direct(a: Dense, k: usize, team: &Team) -> Result<Eigen> {
     if k > d {
         return Err(Error::value("k", k, format!("at most the order {d} of the matrix")));
     }
-    let few = d > EXPLICIT && k * FEW <= d;
+    let few = d > FEW.0 && k * FEW.1 <= d;
     // The reflectors and the eigenvectors asked for; those of the tridiagonal matrix, and as much for merging its
     // halves.
     let whole = if few { 1 } else { 3 };
@@ -89,9 +89,8 @@ pub fn eigenvalues(a: &DMatrix<f64>, team: &Team) -> Result<Vec<f64>> {
     let a = Dense::try_from(a)?;
     let unit = unit_of(a.entries())?;
     let Tridiagonal { mut diagonal, mut off_diagonal, .. } = Tridiagonal::of(a, power::power(-unit), team)?;
-    let mut rotations = Rotations::new(diagonal.len());
     team.check()?;
-    implicit_ql(&mut diagonal, &mut off_diagonal, &mut [], 0, &mut rotations)?;
+    implicit_ql(&mut diagonal, &mut off_diagonal, &mut [], 0)?;
     diagonal.sort_by(|x, y| y.total_cmp(x));
     Ok(diagonal.into_iter().map(|value| power::scale(value, unit)).collect())
 }
@@ -99,8 +98,7 @@ pub fn eigenvalues(a: &DMatrix<f64>, team: &Team) -> Result<Vec<f64>> {
 fn by_ql(reduced: &mut Tridiagonal, k: usize) -> Result<Eigen> {
     let Tridiagonal { diagonal, off_diagonal, reflectors } = reduced;
     let mut rows = reflectors.transposed_q();
-    let mut rotations = Rotations::new(diagonal.len());
-    implicit_ql(diagonal, off_diagonal, &mut rows, reflectors.stride, &mut rotations)?;
+    implicit_ql(diagonal, off_diagonal, &mut rows, reflectors.stride)?;
     Ok(gather(diagonal, &rows, reflectors.stride, k))
 }
 

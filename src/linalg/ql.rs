@@ -1,45 +1,28 @@
 //! Implicit QL for a symmetric tridiagonal matrix: the direct road for small sizes and the leaves of divide and
 //! conquer.
 //!
-//! Each sweep chases one Wilkinson shift from the bottom of an unreduced block to its top. The rotations of several
-//! sweeps are kept and applied together, a few columns at a time, so that the vectors pass through the cache once for
-//! each batch. Reference: Golub and Van Loan, Matrix Computations (4th ed., 2013), 8.3; Dubrulle, Martin and Wilkinson
+//! Each sweep chases one Wilkinson shift from the bottom of an unreduced block to its top. What a rotation needs of the
+//! one before is found by one division; the root, its cosine and sine, and the vectors that it turns are waited for by
+//! none. References: Golub and Van Loan, Matrix Computations (4th ed., 2013), 8.3; Dubrulle, Martin and Wilkinson
 //! (1968).
 
 use crate::error::{Error, Result};
 use crate::simd::run;
 use pulp::{Simd, WithSimd};
+use std::hint::black_box;
 
 /// Sweeps allowed for each eigenvalue. About 1.7 are used; LAPACK allows 30.
 const SWEEPS: usize = 40;
-
-/// Rotations kept before they are applied, in multiples of n: enough to make the pass over the vectors worth it, few
-/// enough to stay in the second cache beside them.
-const BATCH: usize = 8;
 
 /// For a matrix of norm near 1, an off-diagonal entry below this is zero whatever stands beside it. Its cube is still a
 /// normal number, so the products of what is kept do not underflow.
 pub(super) const NEGLIGIBLE: f64 = 1e-100;
 
-/// The rotations of finished sweeps: scratch, kept between calls.
-pub(super) struct Rotations {
-    /// (cosine, sine), in the order of application.
-    pairs: Vec<[f64; 2]>,
-    /// (low, high) of each sweep, which turned rows `high - 1, high` down to `low, low + 1`.
-    sweeps: Vec<(usize, usize)>,
-}
+/// A squared length above this is a normal number with all its digits, and so is its inverse.
+const LEAST_SQUARE: f64 = 1e-280;
 
-impl Rotations {
-    /// Room for what is kept of a matrix of order n: a full batch and one sweep more.
-    pub(super) fn new(n: usize) -> Self {
-        Self { pairs: Vec::with_capacity((BATCH + 1) * n), sweeps: Vec::with_capacity(SWEEPS) }
-    }
-
-    fn clear(&mut self) {
-        self.pairs.clear();
-        self.sweeps.clear();
-    }
-}
+/// What lengths below the root of [`LEAST_SQUARE`] are multiplied by, for squares that are normal numbers: 2^900.
+const RAISED: f64 = f64::from_bits((1023 + 900) << 52);
 
 /// Eigenvalues of the tridiagonal (d, e) into `d`, in no order; `e` is used up.
 ///
@@ -49,13 +32,7 @@ impl Rotations {
 ///
 /// # Errors
 /// [`Error::NoConvergence`] after 40 n sweeps.
-pub(super) fn implicit_ql(
-    d: &mut [f64],
-    e: &mut [f64],
-    vectors: &mut [f64],
-    stride: usize,
-    rotations: &mut Rotations,
-) -> Result<()> {
+pub(super) fn implicit_ql(d: &mut [f64], e: &mut [f64], vectors: &mut [f64], stride: usize) -> Result<()> {
     let n = d.len();
     if n == 0 {
         return Ok(());
@@ -66,8 +43,7 @@ pub(super) fn implicit_ql(
         e[..n - 1].reverse();
         reverse_rows(vectors, stride);
     }
-    rotations.clear();
-    if run(ImplicitQl { d, e, vectors, stride, rotations }) {
+    if run(ImplicitQl { d, e, vectors, stride }) {
         return Ok(());
     }
     let detail = format!("{} sweeps were not enough for a tridiagonal matrix of order {n}", SWEEPS * n);
@@ -86,7 +62,6 @@ struct ImplicitQl<'a> {
     e: &'a mut [f64],
     vectors: &'a mut [f64],
     stride: usize,
-    rotations: &'a mut Rotations,
 }
 
 impl WithSimd for ImplicitQl<'_> {
@@ -95,10 +70,10 @@ impl WithSimd for ImplicitQl<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Self { d, e, vectors, stride, rotations } = self;
+        let Self { d, e, vectors, stride } = self;
         let n = d.len();
-        let wanted = !vectors.is_empty();
-        assert!(n > 0 && e.len() == n && (!wanted || vectors.len() == n * stride));
+        assert!(n > 0 && e.len() == n && (vectors.is_empty() || vectors.len() == n * stride));
+        let mut rows = Rows { vectors: S::as_mut_simd_f64s(vectors).0, width: stride / S::F64_LANES };
         e[n - 1] = 0.0;
         let mut budget = SWEEPS * n;
         for l in 0..n {
@@ -111,16 +86,8 @@ impl WithSimd for ImplicitQl<'_> {
                     return false;
                 }
                 budget -= 1;
-                sweep(d, e, l, m, rotations);
-                if !wanted {
-                    rotations.clear();
-                } else if rotations.pairs.len() > BATCH * n {
-                    apply(simd, vectors, stride, rotations);
-                }
+                sweep(simd, d, e, l, m, &mut rows);
             }
-        }
-        if wanted {
-            apply(simd, vectors, stride, rotations);
         }
         true
     }
@@ -141,78 +108,94 @@ fn end_of_block(d: &[f64], e: &[f64], l: usize) -> usize {
 }
 
 /// One implicit QL sweep over the block l..=m, with the shift of Wilkinson from its top.
+///
+/// A rotation of cosine `c = g / r` and sine `s = f / r`, `r^2 = f^2 + g^2`, gives
+///
+/// ```text
+/// t = (d_i - h) s + 2 c b,   p = s t,   g <- c t - b,   f <- s e_{i-1},   b <- c e_{i-1}
+/// ```
+///
+/// With `u = r t` and `q = u / r^2` that is `p = f q`, `g <- g q - b`, and of the next f the square alone is needed at
+/// once, `(f^2 / r^2) e_{i-1}^2`: the next r^2 waits for one division, not for a root, its inverse and their products.
 #[inline(always)]
-fn sweep(d: &mut [f64], e: &mut [f64], l: usize, m: usize, rotations: &mut Rotations) {
+fn sweep<S: Simd>(simd: S, d: &mut [f64], e: &mut [f64], l: usize, m: usize, rows: &mut Rows<S>) {
     assert!(l < m && m < d.len() && m < e.len());
-    let theta = (d[l + 1] - d[l]) / (2.0 * e[l]);
-    let root = (theta * theta + 1.0).sqrt();
-    let mut g = d[m] - d[l] + e[l] / (theta + root.copysign(theta));
-    let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+    let half = 0.5 * (d[l + 1] - d[l]);
+    let root = (half * half + e[l] * e[l]).sqrt();
+    let mut g = d[m] - d[l] + e[l] * e[l] / (half + root.copysign(half));
+    let (mut turn, mut s_square, mut p) = (Turn { c: 1.0, s: 1.0 }, 1.0, 0.0);
     for i in (l..m).rev() {
-        let (f, b) = (s * e[i], c * e[i]);
-        let r = (f * f + g * g).sqrt();
-        e[i + 1] = r;
-        if r == 0.0 {
-            // The bulge has vanished: the block splits here.
-            d[i + 1] -= p;
-            e[m] = 0.0;
-            rotations.sweeps.push((i + 1, m));
-            return;
+        let (f, b) = (turn.s * e[i], turn.c * e[i]);
+        let square = s_square * (e[i] * e[i]) + g * g;
+        let h = d[i + 1] - p;
+        if square > LEAST_SQUARE {
+            let inverse = 1.0 / square;
+            let q = ((d[i] - h) * f + g * (b + b)) * inverse;
+            let r = square.sqrt();
+            // Out of the compiler's sight, which would pack them with what is waited for, and all would wait for the root.
+            turn = black_box(Turn { c: g * (r * inverse), s: f * (r * inverse) });
+            s_square = f * (f * inverse); // in this order, for f^2 may vanish where s^2 counts
+            e[i + 1] = r;
+            p = f * q;
+            g = g * q - b;
+        } else {
+            let Some((r, small)) = turn_of_small(f, g) else {
+                // The bulge has vanished: the block splits here.
+                e[i + 1] = 0.0;
+                d[i + 1] = h;
+                e[m] = 0.0;
+                return;
+            };
+            turn = small;
+            s_square = turn.s * turn.s;
+            e[i + 1] = r;
+            let t = (d[i] - h) * turn.s + turn.c * (b + b);
+            p = turn.s * t;
+            g = turn.c * t - b;
         }
-        let inverse = 1.0 / r;
-        (s, c) = (f * inverse, g * inverse);
-        g = d[i + 1] - p;
-        let t = (d[i] - g) * s + 2.0 * c * b;
-        p = s * t;
-        d[i + 1] = g + p;
-        g = c * t - b;
-        rotations.pairs.push([c, s]);
+        d[i + 1] = h + p;
+        rows.turn(simd, i, turn);
     }
     d[l] -= p;
     e[l] = g;
     e[m] = 0.0;
-    rotations.sweeps.push((l, m));
 }
 
-/// Applies all rotations to the rows, a few vectors of columns at a time, and forgets them.
-#[inline(always)]
-fn apply<S: Simd>(simd: S, rows: &mut [f64], stride: usize, rotations: &mut Rotations) {
-    let rows = S::as_mut_simd_f64s(rows).0;
-    let width = stride / S::F64_LANES;
-    let mut at = 0;
-    while at + 4 <= width {
-        apply_columns::<S, 4>(simd, rows, width, at, rotations);
-        at += 4;
-    }
-    while at + 2 <= width {
-        apply_columns::<S, 2>(simd, rows, width, at, rotations);
-        at += 2;
-    }
-    while at < width {
-        apply_columns::<S, 1>(simd, rows, width, at, rotations);
-        at += 1;
-    }
-    rotations.clear();
+/// The cosine and sine of a rotation.
+#[derive(Clone, Copy)]
+struct Turn {
+    c: f64,
+    s: f64,
 }
 
-/// All sweeps on B vectors of columns; the row that takes part in every rotation of a sweep stays in registers.
-#[inline(always)]
-fn apply_columns<S: Simd, const B: usize>(simd: S, rows: &mut [S::f64s], width: usize, at: usize, turns: &Rotations) {
-    let mut pairs = turns.pairs.iter();
-    for &(low, high) in &turns.sweeps {
-        let mut sweep = rows[low * width..(high + 1) * width].chunks_exact_mut(width).rev();
-        let Some(mut above) = sweep.next().and_then(|row| row[at..].first_chunk_mut::<B>()) else { return };
-        let mut moving = *above;
-        for (row, &[c, s]) in sweep.zip(&mut pairs) {
-            let Some(row) = row[at..].first_chunk_mut::<B>() else { return };
-            let (c, s, minus_s) = (simd.splat_f64s(c), simd.splat_f64s(s), simd.splat_f64s(-s));
-            for q in 0..B {
-                above[q] = simd.mul_add_e_f64s(c, moving[q], simd.mul_f64s(s, row[q]));
-                moving[q] = simd.mul_add_e_f64s(minus_s, moving[q], simd.mul_f64s(c, row[q]));
-            }
-            above = row;
+/// The length of (f, g), whose squares are too small, and its rotation; `None` where both are zero.
+#[cold]
+fn turn_of_small(f: f64, g: f64) -> Option<(f64, Turn)> {
+    let (f, g) = (f * RAISED, g * RAISED);
+    let r = (f * f + g * g).sqrt();
+    (r > 0.0).then(|| (r / RAISED, Turn { c: g / r, s: f / r }))
+}
+
+/// The vectors, row by row.
+struct Rows<'a, S: Simd> {
+    vectors: &'a mut [S::f64s],
+    width: usize,
+}
+
+impl<S: Simd> Rows<'_, S> {
+    /// Turns rows `i` and `i + 1`, where there are rows.
+    #[inline(always)]
+    fn turn(&mut self, simd: S, i: usize, turn: Turn) {
+        if self.vectors.is_empty() {
+            return;
         }
-        *above = moving;
+        let (c, s, minus_s) = (simd.splat_f64s(turn.c), simd.splat_f64s(turn.s), simd.splat_f64s(-turn.s));
+        let (low, high) = self.vectors[i * self.width..(i + 2) * self.width].split_at_mut(self.width);
+        for (low, high) in low.iter_mut().zip(high) {
+            let (x, y) = (*low, *high);
+            *high = simd.mul_add_e_f64s(c, y, simd.mul_f64s(s, x));
+            *low = simd.mul_add_e_f64s(minus_s, y, simd.mul_f64s(c, x));
+        }
     }
 }
 
@@ -250,8 +233,7 @@ mod tests {
         for i in 0..n {
             rows[i * stride + i] = 1.0;
         }
-        let mut rotations = Rotations::new(n);
-        let ql = ImplicitQl { d: &mut d, e: &mut e, vectors: &mut rows, stride, rotations: &mut rotations };
+        let ql = ImplicitQl { d: &mut d, e: &mut e, vectors: &mut rows, stride };
         assert_eq!(run_at(level, ql), Some(true));
         (d, DMatrix::from_fn(n, n, |i, j| rows[j * stride + i]))
     }
@@ -260,17 +242,42 @@ mod tests {
     #[test]
     fn two_by_two() {
         let (mut d, mut e) = ([1.0, 3.0], [1.0, 0.0]);
-        implicit_ql(&mut d, &mut e, &mut [], 0, &mut Rotations::new(2)).unwrap();
+        implicit_ql(&mut d, &mut e, &mut [], 0).unwrap();
         d.sort_by(f64::total_cmp);
         assert!((d[0] - (2.0 - 2f64.sqrt())).abs() <= 4.0 * f64::EPSILON);
         assert!((d[1] - (2.0 + 2f64.sqrt())).abs() <= 4.0 * f64::EPSILON);
+    }
+
+    /// Squares of the bulge underflow where entries lie at the end of what counts; the rotations stay rotations.
+    #[test]
+    fn small_entries_keep_the_vectors_orthonormal() {
+        let n = 12;
+        for small in [1e-99, 3e-100, 1e-80] {
+            // Zeros on the diagonal: nothing else stands beside the entries.
+            let (d, mut e) = (vec![0.0; n], vec![small; n]);
+            e[0] = 1.0;
+            e[n - 1] = 0.0;
+            for level in Level::available() {
+                let v = solve(&d, &e, level).1;
+                let defect = (v.transpose() * &v - DMatrix::identity(n, n)).amax();
+                assert!(defect <= 20.0 * n as f64 * f64::EPSILON, "{small:e}, {}: {defect:e}", level.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_of_small_numbers_is_one() {
+        let (r, Turn { c, s }) = turn_of_small(3e-170, -4e-170).unwrap();
+        assert!((r / 5e-170 - 1.0).abs() <= 4.0 * f64::EPSILON);
+        assert!((c + 0.8).abs() <= f64::EPSILON && (s - 0.6).abs() <= f64::EPSILON);
+        assert!(turn_of_small(0.0, 0.0).is_none());
     }
 
     /// Numbers that are none never settle: the budget ends the search.
     #[test]
     fn the_budget_ends_what_cannot_converge() {
         let mut e = [f64::NAN, f64::NAN, 0.0];
-        let found = implicit_ql(&mut [1.0, 2.0, 3.0], &mut e, &mut [], 0, &mut Rotations::new(3));
+        let found = implicit_ql(&mut [1.0, 2.0, 3.0], &mut e, &mut [], 0);
         assert!(matches!(found, Err(Error::NoConvergence { .. })));
     }
 }
