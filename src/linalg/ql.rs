@@ -11,7 +11,7 @@ use crate::simd::run;
 use pulp::{Simd, WithSimd};
 use std::hint::black_box;
 
-/// Sweeps allowed for each eigenvalue. About 1.7 are used; LAPACK allows 30.
+/// Sweeps allowed for each eigenvalue. About two are used; LAPACK allows 30.
 const SWEEPS: usize = 40;
 
 /// For a matrix of norm near 1, an off-diagonal entry below this is zero whatever stands beside it. Its cube is still a
@@ -132,7 +132,7 @@ fn sweep<S: Simd>(simd: S, d: &mut [f64], e: &mut [f64], l: usize, m: usize, row
             let inverse = 1.0 / square;
             let q = ((d[i] - h) * f + g * (b + b)) * inverse;
             let r = square.sqrt();
-            // Out of the compiler's sight, which would pack them with what is waited for, and all would wait for the root.
+            // Out of the compiler's sight: packed with what is waited for, they would make all wait for the root.
             turn = black_box(Turn { c: g * (r * inverse), s: f * (r * inverse) });
             s_square = f * (f * inverse); // in this order, for f^2 may vanish where s^2 counts
             e[i + 1] = r;
