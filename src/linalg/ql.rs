@@ -7,6 +7,7 @@
 //! (1968).
 
 use crate::error::{Error, Result};
+use crate::power::scale;
 use crate::simd::run;
 use pulp::{Simd, WithSimd};
 use std::hint::black_box;
@@ -21,8 +22,8 @@ pub(super) const NEGLIGIBLE: f64 = 1e-100;
 /// A squared length above this is a normal number with all its digits, and so is its inverse.
 const LEAST_SQUARE: f64 = 1e-280;
 
-/// What lengths below the root of [`LEAST_SQUARE`] are multiplied by, for squares that are normal numbers: 2^900.
-const RAISED: f64 = f64::from_bits((1023 + 900) << 52);
+/// Lengths below the root of [`LEAST_SQUARE`] are raised by so many powers of two, for squares that are normal numbers.
+const RAISED: i32 = 900;
 
 /// Eigenvalues of the tridiagonal (d, e) into `d`, in no order; `e` is used up.
 ///
@@ -171,9 +172,9 @@ struct Turn {
 /// The length of (f, g), whose squares are too small, and its rotation; `None` where both are zero.
 #[cold]
 fn turn_of_small(f: f64, g: f64) -> Option<(f64, Turn)> {
-    let (f, g) = (f * RAISED, g * RAISED);
+    let (f, g) = (scale(f, RAISED), scale(g, RAISED));
     let r = (f * f + g * g).sqrt();
-    (r > 0.0).then(|| (r / RAISED, Turn { c: g / r, s: f / r }))
+    (r > 0.0).then(|| (scale(r, -RAISED), Turn { c: g / r, s: f / r }))
 }
 
 /// The vectors, row by row.
