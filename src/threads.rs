@@ -3,24 +3,27 @@
 //! rayon's global pool deadlocks in a forked child, whose threads do not exist. Pools here are leaked and found by
 //! (process id, size), so a child makes its own and never touches its parent's.
 
+#[cfg_attr(not(target_os = "linux"), path = "threads/elsewhere.rs")]
+mod affinity;
+mod door;
 mod pool;
 mod size;
 mod split;
+mod watch;
 
 use crate::error::{Error, Result};
-use pool::{AtWork, Helping, Pool, WAKEFUL};
+use door::Door;
+use pool::{AtWork, Pool, WAKEFUL};
 pub use size::{num_threads, set_num_threads};
 pub use split::{parts_of, split};
 use std::mem;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
-
-/// How often Ctrl-C is looked for: well under a human's patience, far above the cost of looking.
-const POLL: Duration = Duration::from_millis(50);
+use watch::{Stop, Watch};
 
 /// How long the calling thread sleeps at a time while the helpers finish, once it has waited awake for [`WAKEFUL`].
 const NAP: Duration = Duration::from_millis(1);
@@ -35,42 +38,6 @@ pub struct Team<'a> {
     /// The threads beside the calling one; none where that works alone.
     helpers: Option<&'static Pool>,
     stop: Option<&'a dyn Stop>,
-}
-
-/// Whether a computation is to end early.
-trait Stop: Sync {
-    fn stopped(&self) -> bool;
-}
-
-/// A look that the calling thread takes every 50 ms, and tells the others.
-struct Watch<F> {
-    caller: ThreadId,
-    stop: AtomicBool,
-    look: Mutex<(Instant, F)>,
-}
-
-impl<F: FnMut() -> bool + Send> Watch<F> {
-    fn new(poll: F) -> Self {
-        Self { caller: thread::current().id(), stop: AtomicBool::new(false), look: Mutex::new((Instant::now(), poll)) }
-    }
-}
-
-impl<F: FnMut() -> bool + Send> Stop for Watch<F> {
-    fn stopped(&self) -> bool {
-        if self.stop.load(Ordering::Relaxed) || thread::current().id() != self.caller {
-            return self.stop.load(Ordering::Relaxed);
-        }
-        // Never waits: one thread alone looks. A `poll` that computes comes here again.
-        let Ok(mut look) = self.look.try_lock() else { return false };
-        let (last, poll) = &mut *look;
-        if last.elapsed() < POLL {
-            return false;
-        }
-        let stopped = poll();
-        *last = Instant::now();
-        self.stop.store(stopped, Ordering::Relaxed);
-        stopped
-    }
 }
 
 impl Team<'_> {
@@ -117,38 +84,69 @@ impl Team<'_> {
                 locked(&results).push((at, result));
             }
         };
-        let helpers = (self.threads - 1).min(count - 1);
-        let helping = AtomicUsize::new(helpers);
-        pool.threads.in_place_scope(|scope| {
-            for _ in 0..helpers {
-                scope.spawn(|_| {
-                    let _counted = Helping::begin(&helping);
-                    work(false);
-                });
-            }
-            work(true);
-            self.stay_awake(&helping);
-        });
+        let help = || work(false);
+        let (call, door) = (Call::of(&help), Arc::new(Door::default()));
+        let closing = Closing { team: self, door: &door };
+        for _ in 0..(self.threads - 1).min(count - 1) {
+            let door = door.clone();
+            // SAFETY: made inside alone, and until nobody is inside `closing` keeps what is called where it is.
+            #[allow(unsafe_code)]
+            pool.threads.spawn(move || door.pass(|| unsafe { call.make() }));
+        }
+        work(true);
+        drop(closing);
+        door.raise();
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_unstable_by_key(|&(at, _)| at);
         results.into_iter().map(|(_, result)| result).collect()
     }
+}
 
-    /// Waits for the helpers, awake at first (see [`WAKEFUL`]), and looks whether to stop. A helper has others to help
-    /// while it waits.
-    fn stay_awake(&self, helping: &AtomicUsize) {
-        if rayon::current_thread_index().is_some() {
-            return;
-        }
+/// Closes the door and waits for the helpers inside, also where the calling thread's own work panics.
+struct Closing<'a> {
+    team: &'a Team<'a>,
+    door: &'a Door,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.door.close();
         let since = Instant::now();
-        while helping.load(Ordering::Acquire) > 0 {
+        while !self.door.is_deserted() {
             if since.elapsed() < WAKEFUL {
                 thread::yield_now();
             } else {
                 thread::sleep(NAP);
             }
-            let _ = self.check(); // the helpers see what it saw
+            let _ = self.team.check(); // the helpers see what it saw
         }
+    }
+}
+
+/// A call that other threads make, of what lies on this one's stack.
+#[derive(Clone, Copy)]
+struct Call {
+    callee: *const (),
+    make: unsafe fn(*const ()),
+}
+
+// SAFETY: `of` takes only what several threads may call.
+#[allow(unsafe_code)]
+unsafe impl Send for Call {}
+
+#[allow(unsafe_code)]
+impl Call {
+    fn of<F: Fn() + Sync>(callee: &F) -> Self {
+        // SAFETY: `make` passes what this was made of, an F, and its caller vouches that it is there.
+        let make = |callee: *const ()| unsafe { (*callee.cast::<F>())() };
+        Self { callee: ptr::from_ref(callee).cast(), make }
+    }
+
+    /// # Safety
+    /// What is called must be there still.
+    unsafe fn make(self) {
+        // SAFETY: as asked of the caller.
+        unsafe { (self.make)(self.callee) }
     }
 }
 
@@ -224,6 +222,7 @@ fn entry(process: u32, threads: usize) -> &'static Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
 
     #[test]
     fn results_come_in_order_for_any_team() {
@@ -284,6 +283,23 @@ mod tests {
             found.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(pools.iter().all(|&at| at == pools[0]));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_helper_that_does_not_come() {
+        let size = 12; // of no other test
+        let (arrived, gate) = (Arc::new(Barrier::new(size + 1)), Arc::new(Barrier::new(size + 1)));
+        for _ in 0..size {
+            let (arrived, gate) = (arrived.clone(), gate.clone());
+            pool(size).unwrap().threads.spawn(move || {
+                arrived.wait();
+                gate.wait();
+            });
+        }
+        arrived.wait();
+        let squares = run(size + 1, || false, |team| team.map((0..100).collect(), |i: usize| i * i));
+        gate.wait();
+        assert_eq!(squares.len(), 100);
     }
 
     #[test]

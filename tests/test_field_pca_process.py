@@ -169,6 +169,23 @@ def test_threads_that_meet_at_their_first_call_share_one_pool():
     assert run(script, OPENBLAS_NUM_THREADS="1") == "49"  # beside the one that calls
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="systems that say which CPUs a thread may use")
+def test_helpers_may_use_every_cpu_again():
+    """While they are woken they keep off the caller's."""
+    script = """
+    prinax.set_num_threads(3)
+    for _ in range(20):
+        PCA(2, svd_solver="covariance_eigh").fit(windows(3000, 300))
+    wanted = os.sched_getaffinity(0)
+    found = lambda: [os.sched_getaffinity(int(task)) for task in os.listdir("/proc/self/task")]
+    deadline = time.monotonic() + 10
+    while any(cpus != wanted for cpus in found()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    print(len(found()), all(cpus == wanted for cpus in found()))
+    """
+    assert run(script, OPENBLAS_NUM_THREADS="1") == "3 True"
+
+
 @pytest.mark.parametrize("name", ["PRINAX_NUM_THREADS", "OMP_NUM_THREADS"])
 def test_an_environment_that_asks_for_a_million_threads_gets_what_a_machine_can_start(name):
     script = """
