@@ -5,11 +5,13 @@
 //! those of a helper before it wakes it. The helper gets it back as soon as it runs, at the latest when the caller is
 //! done.
 
-use super::locked;
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::sync::{Mutex, OnceLock};
 
-/// The CPUs of one helper. What the system refuses is left undone: it would only have been faster.
+/// The CPUs of one helper.
+///
+/// What the system refuses is left undone: it would only have been faster. Nobody waits for the lock, whose holder may
+/// have lost its CPU: what one leaves undone the other is doing, or the caller does when it is done.
 #[derive(Default)]
 pub(super) struct Affinity {
     helper: OnceLock<Pid>,
@@ -26,7 +28,7 @@ impl Affinity {
     /// Keeps the helper off the CPU of the calling thread, unless it has no other.
     pub(super) fn keep_off_this_cpu(&self) {
         let Some(&helper) = self.helper.get() else { return };
-        let mut taken_from = locked(&self.all);
+        let Ok(mut taken_from) = self.all.try_lock() else { return };
         let Some(all) = taken_from.or_else(|| sched_getaffinity(Some(helper)).ok()) else { return };
         let mut others = all;
         others.unset(sched_getcpu());
@@ -37,7 +39,8 @@ impl Affinity {
 
     /// Gives back what was taken.
     pub(super) fn restore(&self) {
-        if let Some(all) = locked(&self.all).take() {
+        let Ok(mut taken_from) = self.all.try_lock() else { return };
+        if let Some(all) = taken_from.take() {
             let _ = sched_setaffinity(self.helper.get().copied(), &all);
         }
     }
