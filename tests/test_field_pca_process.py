@@ -169,7 +169,9 @@ def test_threads_that_meet_at_their_first_call_share_one_pool():
     assert run(script, OPENBLAS_NUM_THREADS="1") == "49"  # beside the one that calls
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="systems that say which CPUs a thread may use")
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity"), reason="systems that say which CPUs a thread may use"
+)
 def test_helpers_may_use_every_cpu_again():
     """While they are woken they keep off the caller's."""
     script = """
