@@ -2,7 +2,7 @@
 
 /// The CPUs of one helper.
 #[derive(Default)]
-pub(super) struct Affinity;
+pub(super) struct Affinity {}
 
 #[allow(clippy::unused_self)]
 impl Affinity {
