@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// that was asleep behind the one that woke it, and see only after several milliseconds that another CPU is idle.
 pub(super) const WAKEFUL: Duration = Duration::from_millis(10);
 
-/// Helpers of a pool up to which each is kept off the caller's CPU, which takes 2 us for one. Where there are more, one
+/// Helpers of a pool up to which each is kept off the caller's CPU, which takes 3 us for one. Where there are more, one
 /// that comes late is no loss.
 const FEW: usize = 8;
 
@@ -62,7 +62,7 @@ impl Pool {
             affinity.restore();
         }
         if VIGILANT.replace(true) {
-            return;
+            return; // met in a vigil, which goes on
         }
         let mut since = Instant::now();
         while self.working.load(Ordering::Relaxed) > 0 && since.elapsed() < WAKEFUL {
