@@ -77,6 +77,9 @@ def test_new_rows_of_a_precomputed_kernel_have_n_columns(rng):
         model.squared_residuals(K)
     with pytest.raises(ValueError, match="diagonal must be 1-D of length 5"):
         model.squared_residuals(K, [1.0])
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="Input diagonal contains"):
+            model.squared_residuals(K, [1.0, bad, 1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="diagonal is for a precomputed kernel only"):
         KernelPCA().fit(K).squared_residuals(K, np.ones(5))
 

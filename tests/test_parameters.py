@@ -1,6 +1,7 @@
 """Constructor parameters: what each accepts, and the sentence for what it does not."""
 
 import functools
+import random
 import re
 
 import numpy as np
@@ -53,6 +54,8 @@ BAD_PARAMETERS = [
     ("power_iteration_normalizer", "qr", ValueError, ["'QR'", "'qr'"]),
     ("random_state", -1, ValueError, ["2**64", "-1"]),
     ("random_state", 1.5, TypeError, ["RandomState", "1.5"]),
+    ("random_state", random, TypeError, ["RandomState", "module"]),
+    ("random_state", random.Random(0), TypeError, ["RandomState", "Random object"]),
     ("random_state", "seed", TypeError, ["Generator", "'seed'"]),
     ("ddof", -1, ValueError, ["at least 0", "-1"]),
     ("ddof", 0.5, TypeError, ["at least 0", "0.5"]),

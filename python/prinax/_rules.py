@@ -131,7 +131,10 @@ def _hint(name: str, value: Any) -> str:
 
 def random_state(name: str, value: Any) -> Any:
     """None, an integer of at least 0, or what draws integers: RandomState, Generator, numpy.random."""
-    if value is None or hasattr(value, "integers") or hasattr(value, "randint"):
+    legacy = value is np.random or isinstance(
+        value, np.random.RandomState
+    )  # Python's random has a randint too
+    if value is None or legacy or hasattr(value, "integers"):
         return value
     wanted = "None, an integer from 0 to 2**64 - 1, a RandomState or a Generator"
     if not is_integer(value):

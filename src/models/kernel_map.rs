@@ -141,7 +141,8 @@ impl<'a> KernelMap<'a> {
     /// are given.
     ///
     /// # Errors
-    /// Those of [`KernelMap::project`]; [`Error::Shape`] for a diagonal of another length.
+    /// Those of [`KernelMap::project`]; [`Error::Shape`] for a diagonal of another length, [`Error::NotFinite`] for one
+    /// that is not finite.
     pub fn squared_residuals<T: Lane>(
         &self,
         new: NewRows<T>,
@@ -152,7 +153,11 @@ impl<'a> KernelMap<'a> {
         new.fits(n, "X_fit_")?;
         let own = match (new, diagonal) {
             (NewRows::Rows(x, _, kernel), None) => kernel_diagonal(x, kernel)?,
-            (_, diagonal) => diagonal.unwrap_or_default().to_vec(),
+            (_, diagonal) => {
+                let own = diagonal.unwrap_or_default();
+                MatrixView::new(own, 1, own.len())?.check_finite("diagonal")?; // NaN clipped at 0 would be a perfect fit
+                own.to_vec()
+            }
         };
         if own.len() != new.len() {
             return Err(Error::Shape { what: "diagonal", found: own.len(), wanted: new.len() });
@@ -197,6 +202,10 @@ mod tests {
         let left = map.squared_residuals(new, Some(&[10.0]), &team).unwrap();
         assert!((left[0] - 1.75).abs() < 1e-14); // 10 - 8 + 2 - 2.25
         assert!(map.squared_residuals(new, None, &team).is_err());
+        for (bad, nan) in [(f64::NAN, true), (f64::INFINITY, false), (f64::NEG_INFINITY, false)] {
+            let found = map.squared_residuals(new, Some(&[bad]), &team);
+            assert_eq!(found, Err(Error::NotFinite { what: "diagonal", nan }));
+        }
         let narrow = NewRows::Values(MatrixView::new(&values, 2, 1).unwrap());
         assert!(map.project(narrow, &mut z, &team).is_err());
         assert!(KernelMap::new(&[1.0], 1.0, vectors, &[2.0]).is_err());
