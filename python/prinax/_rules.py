@@ -131,10 +131,9 @@ def _hint(name: str, value: Any) -> str:
 
 def random_state(name: str, value: Any) -> Any:
     """None, an integer of at least 0, or what draws integers: RandomState, Generator, numpy.random."""
-    legacy = value is np.random or isinstance(
-        value, np.random.RandomState
-    )  # Python's random has a randint too
-    if value is None or legacy or hasattr(value, "integers"):
+    # Python's random has a randint too. numpy.random is loaded with its first use, so it is asked for last.
+    legacy = hasattr(value, "randint") and (value is np.random or isinstance(value, np.random.RandomState))
+    if value is None or hasattr(value, "integers") or legacy:
         return value
     wanted = "None, an integer from 0 to 2**64 - 1, a RandomState or a Generator"
     if not is_integer(value):
